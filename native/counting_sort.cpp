@@ -1,0 +1,36 @@
+// Stable counting sort of small integer keys: the O(E + V) step that turns a list of edges into CSR rows.
+#include <cstdint>
+#include <nanobind/ndarray.h>
+
+#include "bindings.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using Keys = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Offsets = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// indptr (rows + 1) receives where each key's run begins, order (n) the positions of the keys, sorted stably.
+void counting_sort(Keys keys, Offsets indptr, Offsets order) {
+    const int64_t n = static_cast<int64_t>(keys.shape(0));
+    const int64_t rows = static_cast<int64_t>(indptr.shape(0)) - 1;
+    const int32_t *key = keys.data();
+    int64_t *begin = indptr.data();
+    int64_t *sorted = order.data();
+    nb::gil_scoped_release release;
+
+    for (int64_t i = 0; i <= rows; ++i) begin[i] = 0;
+    for (int64_t i = 0; i < n; ++i) ++begin[key[i] + 1];
+    for (int64_t row = 0; row < rows; ++row) begin[row + 1] += begin[row];
+    // Each run's begin serves as its write cursor, and ends one run further: shift back afterwards.
+    for (int64_t i = 0; i < n; ++i) sorted[begin[key[i]]++] = i;
+    for (int64_t row = rows; row > 0; --row) begin[row] = begin[row - 1];
+    begin[0] = 0;
+}
+
+}  // namespace
+
+void bind_counting_sort(nb::module_ &m) {
+    m.def("counting_sort", &counting_sort, nb::arg("keys"), nb::arg("indptr"), nb::arg("order"));
+}

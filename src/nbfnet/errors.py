@@ -1,0 +1,84 @@
+"""Every error a user can meet: what happened, what was got, what was expected, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class NbfnetError(Exception):
+    """The base of every error that a user can cause; the command line shows its text and exits with 2."""
+
+
+class GraphFormatError(NbfnetError):
+    """A graph, or a file beside it, cannot be read: names the file, the line, its text and the way out."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: Path | str | None = None,
+        line: int | None = None,
+        text: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.what, self.file, self.line, self.text, self.remedy = what, file, line, text, remedy
+        place = "" if file is None else f"{file}: " if line is None else f"{file}, line {line}: "
+        parts = [f"{place}{what}"]
+        if text is not None:
+            parts.append(f"  the line reads: {_shorten(text)!r}")
+        if remedy is not None:
+            parts.append(f"  what to do: {remedy}")
+        super().__init__("\n".join(parts))
+
+
+class UnknownNameError(NbfnetError):
+    """A name that the graph does not have; suggests the closest ones that it has."""
+
+    def __init__(self, role: str, name: str, known: Iterable[str]) -> None:
+        self.role, self.name = role, name
+        self.suggestions = closest(name, known)
+        message = f"unknown {role} {name!r}"
+        if self.suggestions:
+            message += "; did you mean " + " or ".join(repr(s) for s in self.suggestions) + "?"
+        super().__init__(message)
+
+
+class DatasetError(NbfnetError):
+    """A known dataset is not where it should be, or is not what it should be."""
+
+
+class DownloadError(DatasetError):
+    """A file could not be fetched, or arrived with the wrong checksum."""
+
+
+class SplitError(NbfnetError):
+    """A graph cannot be split as asked."""
+
+
+class MissingExtraError(NbfnetError):
+    """A feature needs an optional package that is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str | None = None) -> None:
+        install = f"pip install 'nbfnet[{extra}]'" if extra else f"pip install {package}"
+        super().__init__(f"{feature} needs the package {package!r}, which is not installed: {install}")
+
+
+def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """The known names most similar to a misspelt one, best first; upper and lower case count as equal."""
+    folded: dict[str, str] = {}
+    for candidate in known:
+        folded.setdefault(candidate.casefold(), candidate)
+    wanted = name.casefold()
+    # difflib is quadratic in a name's length: a cheap length and first-letters cut keeps millions of names usable.
+    pool: Iterable[str] = folded
+    if len(folded) > 20_000:
+        near = len(wanted) // 3 + 1
+        pool = [n for n in folded if n[:2] == wanted[:2] and abs(len(n) - len(wanted)) <= near][:20_000]
+    found = difflib.get_close_matches(wanted, pool, n=limit, cutoff=0.6)
+    return [folded[n] for n in found]
+
+
+def _shorten(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

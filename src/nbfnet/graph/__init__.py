@@ -1,0 +1,1 @@
+"""Graphs: reading, indexing, splitting and storing them."""

@@ -1,0 +1,92 @@
+"""Graph: one indexed graph with its names; Dataset: a graph with the links to learn, select and test on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals
+from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.graph.triplets import Int32, Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+
+Kind = Literal["knowledge", "homogeneous"]
+
+
+@dataclass(frozen=True, eq=False)
+class EntityTypes:
+    """A type for each entity, such as 'drug' or 'disease'."""
+
+    names: Vocabulary
+    of_entity: Int32  # (node,) a type id, or -1 where none was given
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """G = (V, E, R): facts between named entities.
+
+    A knowledge graph's edges have relations and directions; a homogeneous graph is undirected, with one relation.
+    """
+
+    name: str
+    kind: Kind
+    entities: Vocabulary
+    relations: Vocabulary
+    triplets: Triplets
+    types: EntityTypes | None = None
+    skipped_lines: int = field(default=0, compare=False)  # bad lines left out on request while reading
+
+    @property
+    def num_nodes(self) -> int:
+        """|V|."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """|R| as in the data, inverses not counted."""
+        return len(self.relations)
+
+    @cached_property
+    def csr(self) -> RelationalCSR:
+        """The edges that messages pass over: facts and their inverses, or an undirected graph's edges both ways."""
+        if self.kind == "homogeneous":
+            return RelationalCSR.from_triplets(with_reversals(self.triplets), self.num_nodes, self.num_relations)
+        edges = with_inverses(self.triplets, self.num_relations)
+        return RelationalCSR.from_triplets(edges, self.num_nodes, with_inverse_count(self.num_relations))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Graph {self.name!r}: {self.kind}, {self.num_nodes:,} entities, "
+            f"{self.num_relations:,} relations, {len(self.triplets):,} triplets>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Links to learn from, to select by and to test on.
+
+    Training facts are ``train.triplets``. The valid links are asked on the training graph, and so are the test
+    links, except in an inductive dataset, where ``test_graph`` holds the facts of entities never seen in training.
+    """
+
+    name: str
+    train: Graph
+    valid: Triplets
+    test: Triplets
+    test_graph: Graph | None = None
+    split: str = "as given"  # where the split came from, in words
+
+    @property
+    def kind(self) -> Literal["knowledge", "homogeneous", "inductive"]:
+        """What sort of task this is."""
+        return "inductive" if self.test_graph is not None else self.train.kind
+
+    @property
+    def facts_of_test(self) -> Graph:
+        """The graph that test links are asked on."""
+        return self.test_graph if self.test_graph is not None else self.train
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.train.triplets):,} / {len(self.valid):,} / {len(self.test):,} train / valid / test"
+        return f"<Dataset {self.name!r}: {self.kind}, {self.train.num_nodes:,} entities, {counts}>"

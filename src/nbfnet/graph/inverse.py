@@ -1,0 +1,50 @@
+"""Inverse relations: the one file that knows where they are.
+
+With R relations, relation r < R has the inverse r + R, and every triplet (u, r, v) is joined by (v, r + R, u).
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nbfnet.graph.triplets import Triplets
+
+Relation = TypeVar("Relation", int, npt.NDArray[np.int32])
+
+
+def with_inverses(triplets: Triplets, num_relations: int) -> Triplets:
+    """The triplets, then their inverses in the same order: edge i + |E| is the inverse of edge i."""
+    return triplets.concatenate(
+        Triplets(triplets.tail, invert(triplets.relation, num_relations), triplets.head, triplets.weight)
+    )
+
+
+def with_reversals(triplets: Triplets) -> Triplets:
+    """The edges of an undirected graph both ways, under the same relation: edge i + |E| is edge i reversed."""
+    return triplets.concatenate(Triplets(triplets.tail, triplets.relation, triplets.head, triplets.weight))
+
+
+def invert(relation: Relation, num_relations: int) -> Relation:
+    """The inverse of a relation; the inverse of an inverse is the relation itself."""
+    inverted = (relation + num_relations) % (2 * num_relations)
+    if isinstance(inverted, np.ndarray):
+        return inverted.astype(np.int32)
+    return inverted
+
+
+def is_inverse(relation: int, num_relations: int) -> bool:
+    """Whether a relation id stands for an inverse."""
+    return relation >= num_relations
+
+
+def base(relation: int, num_relations: int) -> int:
+    """The relation as it stands in the data, whichever way it is read."""
+    return relation % num_relations
+
+
+def with_inverse_count(num_relations: int) -> int:
+    """How many relation ids there are once the inverses are counted."""
+    return 2 * num_relations

@@ -1,0 +1,68 @@
+"""A sequence of strings in two flat arrays, so that millions of names can be stored and memory-mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+
+class PackedNames(Sequence[str]):
+    """Names as UTF-8 bytes laid end to end; name i is ``bytes[offsets[i]:offsets[i + 1]]``."""
+
+    def __init__(self, offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) -> None:
+        self.offsets = offsets  # (name + 1,)
+        self.text = text  # (byte,)
+
+    @classmethod
+    def pack(cls, names: Iterable[str]) -> PackedNames:
+        """Pack any strings; lone surrogates, which UTF-8 cannot hold, are kept by escaping them."""
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(name) for name in encoded], out=offsets[1:])
+        return cls(offsets, np.frombuffer(b"".join(encoded), dtype=np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        return self._decode(self.text[self.offsets[index] : self.offsets[index + 1]].tobytes())
+
+    def __iter__(self) -> Iterator[str]:
+        text, bounds = self.text.tobytes(), self.offsets.tolist()
+        for begin, end in zip(bounds, bounds[1:], strict=False):
+            yield self._decode(text[begin:end])
+
+    @staticmethod
+    def _decode(encoded: bytes) -> str:
+        return encoded.decode("utf-8", "surrogatepass")
+
+
+class NumberedNames(Sequence[str]):
+    """The names '0', '1', ... 'n - 1' of nodes that only have numbers, in no memory at all."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [str(i) for i in range(self.length)[index]]
+        return str(range(self.length)[index])

@@ -1,0 +1,107 @@
+"""RelationalCSR: the in-edges of every node, with the transpose, and views of it with edges hidden.
+
+Messages flow head -> tail, and a row gathers what flows *into* a node: rows are tails. This is said here once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from nbfnet.graph.triplets import Float64, Int32, Int64, Triplets
+from nbfnet.native import native
+
+
+@dataclass(frozen=True, eq=False)
+class RelationalCSR:
+    """E(v) for every node v: slots ``indptr[v]:indptr[v + 1]`` hold the edges (source, relation, v).
+
+    Slots of a row keep the order of the triplets they came from. Self loops, multi-edges and empty rows are legal.
+    """
+
+    num_nodes: int
+    num_relations: int  # relation ids, inverses included
+    indptr: Int64  # (node + 1,)
+    source: Int32  # (slot,) the head x of edge (x, r, v)
+    relation: Int32  # (slot,)
+    edge: Int64  # (slot,) which triplet the slot came from
+    weight: Float64 | None = None  # (slot,)
+
+    @classmethod
+    def from_triplets(cls, triplets: Triplets, num_nodes: int, num_relations: int) -> RelationalCSR:
+        """Sort the triplets by tail, in O(E + V)."""
+        indptr, order = sort_by_key(triplets.tail, num_nodes)
+        weight = None if triplets.weight is None else triplets.weight[order]
+        source, relation = triplets.head[order], triplets.relation[order]
+        return cls(num_nodes, num_relations, indptr, source, relation, order, weight)
+
+    @property
+    def num_edges(self) -> int:
+        """How many edges the rows hold."""
+        return len(self.source)
+
+    @cached_property
+    def target(self) -> Int32:
+        """(slot,) the tail v of every slot's edge, that is its row."""
+        return np.repeat(np.arange(self.num_nodes, dtype=np.int32), self.degree)
+
+    @cached_property
+    def degree(self) -> Int64:
+        """(node,) how many edges end in each node."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def transpose(self) -> Transpose:
+        """The same edges by head: the out-edges of every node."""
+        indptr, slot = sort_by_key(self.source, self.num_nodes)
+        return Transpose(indptr, self.target[slot], self.relation[slot], slot)
+
+    def triplets(self) -> Triplets:
+        """The edges as triplets, in the order they were given."""
+        order = np.argsort(self.edge, kind="stable")
+        weight = None if self.weight is None else self.weight[order]
+        return Triplets(self.source[order], self.relation[order], self.target[order], weight)
+
+    def hide(self, slots: Int64) -> RelationalCSR:
+        """A view without the edges in some slots, in O(E + V): nothing is sorted again."""
+        keep = np.ones(self.num_edges, dtype=np.bool_)
+        keep[slots] = False
+        return self.keep(keep)
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> RelationalCSR:
+        """A view of only the edges whose slot is true in the mask."""
+        survivors = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(mask, dtype=np.int64)])
+        return RelationalCSR(
+            self.num_nodes,
+            self.num_relations,
+            survivors[self.indptr],
+            self.source[mask],
+            self.relation[mask],
+            self.edge[mask],
+            None if self.weight is None else self.weight[mask],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Transpose:
+    """The out-edges of every node u: ``indptr[u]:indptr[u + 1]`` lists the edges (u, relation, target)."""
+
+    indptr: Int64  # (node + 1,)
+    target: Int32  # (edge,)
+    relation: Int32  # (edge,)
+    slot: Int64  # (edge,) where the edge stands in the RelationalCSR
+
+
+def sort_by_key(keys: Int32, num_keys: int) -> tuple[Int64, Int64]:
+    """Where each key's run begins (num_keys + 1,), and the positions of the keys in stable order (n,)."""
+    if native is None:
+        order = np.argsort(keys, kind="stable")
+        indptr = np.zeros(num_keys + 1, dtype=np.int64)
+        np.cumsum(np.bincount(keys, minlength=num_keys), out=indptr[1:])
+        return indptr, order
+    indptr, order = np.empty(num_keys + 1, dtype=np.int64), np.empty(len(keys), dtype=np.int64)
+    native.counting_sort(np.ascontiguousarray(keys), indptr, order)
+    return indptr, order

@@ -1,0 +1,101 @@
+"""Vocabulary: names to int32 ids and back, with readable labels that need not be unique."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from nbfnet.errors import GraphFormatError, UnknownNameError
+from nbfnet.graph.packed_names import NumberedNames, PackedNames
+
+
+class Vocabulary(Sequence[str]):
+    """A bijection name <-> id. Ids count from 0 in the order the names were given, which never changes.
+
+    A *label* is what a person reads in place of a cryptic name. Labels are for display and for asking;
+    two names may share one.
+    """
+
+    def __init__(
+        self, names: PackedNames | NumberedNames, *, role: str = "entity", labels: Mapping[str, str] | None = None
+    ) -> None:
+        self.names = names
+        self.role = role
+        self.labels: dict[str, str] = dict(labels or {})
+
+    @classmethod
+    def of(
+        cls, names: Iterable[str], *, role: str = "entity", labels: Mapping[str, str] | None = None
+    ) -> Vocabulary:
+        """A vocabulary of these names, which must differ from each other."""
+        vocabulary = cls(PackedNames.pack(names), role=role, labels=labels)
+        if len(vocabulary._ids) != len(vocabulary.names):
+            raise GraphFormatError(f"an {role} vocabulary names something twice")
+        return vocabulary
+
+    @classmethod
+    def numbered(cls, length: int, *, role: str = "entity") -> Vocabulary:
+        """The vocabulary '0', '1', ... of a graph whose nodes are only numbered."""
+        return cls(NumberedNames(length), role=role)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def, override]
+        return self.names[index]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids
+
+    def id(self, name: str) -> int:
+        """The id of a name or, where no name fits, of the one entry with that label.
+
+        Raises:
+            UnknownNameError: nothing has that name or label (the closest are suggested), or several share it.
+        """
+        found = self._ids.get(name)
+        if found is not None:
+            return found
+        owners = self._owners.get(name, [])
+        if len(owners) == 1:
+            return owners[0]
+        if owners:
+            raise AmbiguousNameError(self.role, name, [self.names[i] for i in owners])
+        raise UnknownNameError(self.role, name, [*self.names, *self.labels.values()])
+
+    def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
+        """The ids of many names."""
+        return np.fromiter((self.id(name) for name in names), dtype=np.int32)
+
+    def label(self, index: int) -> str:
+        """What a person should read for an id: its label, or its name where it has none."""
+        name = self.names[index]
+        return self.labels.get(name, name)
+
+    def with_labels(self, labels: Mapping[str, str]) -> Vocabulary:
+        """The same vocabulary with other labels."""
+        return Vocabulary(self.names, role=self.role, labels=labels)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.names)}
+
+    @cached_property
+    def _owners(self) -> dict[str, list[int]]:
+        owners: dict[str, list[int]] = {}
+        for name, label in self.labels.items():
+            if name in self._ids:
+                owners.setdefault(label, []).append(self._ids[name])
+        return owners
+
+
+class AmbiguousNameError(UnknownNameError):
+    """A readable label that several names share: the caller must use one of the names."""
+
+    def __init__(self, role: str, name: str, owners: Sequence[str]) -> None:
+        super().__init__(role, name, [])
+        shown = ", ".join(repr(owner) for owner in owners[:5]) + (", ..." if len(owners) > 5 else "")
+        self.args = (f"{role} {name!r} is the readable name of {len(owners)} different ones: use one of {shown}",)

@@ -1,0 +1,40 @@
+"""The compiled extension, if it was built: one place decides whether it is used.
+
+The pure-Python path serves without it. ``NBFNET_NATIVE=0`` in the environment turns it off.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+from pathlib import Path
+from types import ModuleType
+
+
+def _share_openmp_with_torch() -> None:
+    """Load PyTorch's OpenMP runtime before ours: two runtimes would each spin a thread pool on the same cores."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return
+    for runtime in sorted((Path(spec.origin).parent / "lib").glob("libgomp*.so*")):
+        ctypes.CDLL(str(runtime), mode=ctypes.RTLD_GLOBAL)
+
+
+def _load() -> ModuleType | None:
+    if os.environ.get("NBFNET_NATIVE", "1") == "0":
+        return None
+    _share_openmp_with_torch()
+    try:
+        from nbfnet import _native
+    except ImportError:
+        return None
+    return _native
+
+
+native: ModuleType | None = _load()
+
+
+def native_available() -> bool:
+    """Whether the compiled extension was built and is in use."""
+    return native is not None
