@@ -138,7 +138,7 @@ def _ogbl_biokg() -> RegistryEntry:
         statistics=Statistics(93_773, 51, 4_762_678, 162_886, 162_870, total=5_088_434),
         by_hand=(
             "OGB publishes no checksum for its archive, so fetch it yourself: "
-            "https://snap.stanford.edu/ogb/data/linkproppred/biokg.zip; unpack its folder 'biokg'"
+            "https://snap.stanford.edu/ogb/data/linkproppred/biokg.zip; unpack what is in its folder 'biokg'"
         ),
     )
 

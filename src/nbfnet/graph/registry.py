@@ -113,13 +113,12 @@ def _advice(entry: RegistryEntry) -> str:
         missing = entry.missing(folder)
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         lines.append(f"  looked in: {folder} (missing: {', '.join(missing[:3])}{more})")
-    if "NBFNET_DATA" not in os.environ:
+    if not os.environ.get("NBFNET_DATA"):
         lines.append("  not looked in: $NBFNET_DATA, which is not set")
-    how = entry.by_hand or "the files are at " + ", ".join(
-        sorted({file.url.rpartition("/")[0] for file in entry.files})
-    )
-    lines.append(f"  what to do: {how}; put them into {cache_folder() / entry.location},")
-    lines.append(
-        f"    or into {entry.location} under a folder of your own and set NBFNET_DATA to that folder"
-    )
+    if entry.by_hand:
+        lines.append(f"  what to do: {entry.by_hand} into {cache_folder() / entry.location}")
+    else:
+        lines.append("  what to do: let it be downloaded, or put its files in place yourself:")
+        lines.extend(f"    {file.url} as {cache_folder() / file.target}" for file in entry.files)
+    lines.append(f"    or set NBFNET_DATA to a folder of your own that has it at {entry.location}")
     return "\n".join(lines)

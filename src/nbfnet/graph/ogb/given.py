@@ -40,4 +40,4 @@ class TailCandidates:
             )
         wrong = np.ones(rows.shape, dtype=np.bool_)
         wrong[np.arange(len(rows)), self.answer[queries]] = False
-        return rows[wrong].reshape(len(rows), -1).astype(np.int32)
+        return rows[wrong].reshape(len(rows), rows.shape[1] - 1).astype(np.int32)

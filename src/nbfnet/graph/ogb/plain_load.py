@@ -46,6 +46,7 @@ def _integer_arrays() -> list[Callable[..., object] | tuple[Callable[..., object
     dtypes = {type(np.dtype(code)) for code in np.typecodes["AllInteger"] + "?"}
     return [
         np.ndarray,
+        bytes,  # the contents of an empty array
         *dtypes,
         (_integer_dtype, "numpy.dtype"),
         *((rebuild_array, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")),
@@ -53,9 +54,9 @@ def _integer_arrays() -> list[Callable[..., object] | tuple[Callable[..., object
     ]
 
 
-def _integer_dtype(code: str, *flags: object) -> np.dtype[Any]:
+def _integer_dtype(code: str, *_: object) -> np.dtype[Any]:
     """`numpy.dtype`, for integers and truth values alone: an array of objects could hold anything."""
-    dtype = np.dtype(str(code))
+    dtype = np.dtype(str(code), copy=True)  # a copy, for its byte order is set next
     if dtype.kind not in "iub":
         raise pickle.UnpicklingError(f"GLOBAL numpy.dtype({code!r}) is no integer")
     return dtype
