@@ -30,12 +30,10 @@ def fetch(entry: RegistryEntry, folder: Path, *, progress: bool = True) -> None:
         try:
             download(file.url, target, file.checksum, progress=progress)
         except DownloadError as error:
-            if entry.layout in ("triplets", "inductive") and file.target not in entry.needs:
-                _log.warning(
-                    "going on without %s: %s", target, error
-                )  # names to display, or a split nobody reads
-            else:
+            if file.target in entry.needs or entry.layout not in ("triplets", "inductive"):
                 raise
+            # Names to display, or a split that nobody reads.
+            _log.warning("going on without %s: %s", target, error)
     if entry.layout == "edges":
         _convert(folder / entry.files[0].target, folder / entry.location)
     elif entry.layout == "wikikg90m":
@@ -58,8 +56,8 @@ def _unpack(archive: Path, members: Iterable[str], folder: Path) -> None:
                     partial.open("wb") as target,
                 ):
                     shutil.copyfileobj(source, target, 1 << 20)
-    except (zipfile.BadZipFile, KeyError) as error:
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise DownloadError(
-            f"{archive} cannot be unpacked: {error}\n  what to do: delete it and try again"
+            f"{archive} cannot be unpacked: {error}\n  what to do: check the space on the disk, or delete the archive and try again"
         ) from error
     archive.unlink()
