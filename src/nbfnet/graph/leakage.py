@@ -93,7 +93,8 @@ def _overlaps(connection: duckdb.DuckDBPyConnection, matching: str) -> list[tupl
 
 _OVERLAP = """
     WITH size AS (SELECT r, count(*) AS n FROM fact GROUP BY r),
-    both_hold AS (SELECT a.r AS a, b.r AS b, count(*) AS n FROM fact a JOIN fact b ON {matching} AND a.r < b.r GROUP BY ALL)
+    both_hold AS (
+        SELECT a.r AS a, b.r AS b, count(*) AS n FROM fact a JOIN fact b ON {matching} AND a.r < b.r GROUP BY ALL)
     SELECT a, b, both_hold.n / (x.n + y.n - both_hold.n) AS share
     FROM both_hold JOIN size x ON x.r = a JOIN size y ON y.r = b WHERE share >= ? ORDER BY share DESC, a, b
 """

@@ -33,25 +33,23 @@ def split(graph: Graph, *, seed: int = 0, paper_split: bool = False) -> Dataset:
 def split_knowledge(graph: Graph, *, seed: int) -> Dataset:
     """Split by unordered pairs: every relation, and where possible every entity, of valid and test stays in train."""
     triplets = graph.triplets
-    _, group = np.unique(triplets.pairs(graph.num_nodes), return_inverse=True)
+    pair, group = np.unique(triplets.pairs(graph.num_nodes), return_inverse=True)
     size = np.bincount(group)
     order = np.random.default_rng(seed).permutation(len(size))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)
 
-    needed_by_relation = _first_group(triplets.relation, rank[group], graph.num_relations)
-    needed_by_entity = _first_group(
-        np.concatenate([triplets.head, triplets.tail]), np.tile(rank[group], 2), graph.num_nodes
-    )
-    # Groups that nothing needs come first, then those that only entities need; a relation's group is never moved.
-    cost = np.zeros(len(size), dtype=np.int8)
-    cost[order[needed_by_entity]] = 1
-    cost[order[needed_by_relation]] = 2
-    queue = order[np.argsort(cost[order], kind="stable")]
-    queue = queue[cost[queue] < 2]
+    # A relation's first group never leaves train; an entity's first group leaves only when the others do not suffice.
+    of_relation = order[_first_rank(triplets.relation, rank[group], graph.num_relations)]
+    ends = np.stack([pair // graph.num_nodes, pair % graph.num_nodes])
+    of_entity = order[_first_rank(ends.ravel(), np.tile(rank, 2), graph.num_nodes)]
+    held, first = np.zeros((2, len(size)), dtype=np.bool_)
+    held[of_relation] = first[of_entity] = True
+    queue, reserve = order[~(held | first)[order]], order[(first & ~held)[order]]
 
     wanted = [max(1, int(share * len(triplets))) for share in _KNOWLEDGE_SHARES]
     side = np.full(len(size), TRAIN, dtype=np.int8)
+    if size[queue].sum() < sum(wanted):
+        queue = np.concatenate([queue, _spared_first(reserve, ends[:, held | first], ends)])
     side[queue] = _fill(size[queue], wanted)
     return _dataset(graph, triplets, side[group], f"90:5:5 by pairs of nodes, leak-free, seed {seed}")
 
@@ -76,11 +74,29 @@ def without_duplicates(graph: Graph) -> Triplets:
     return edges.take(first[edges.head[first] != edges.tail[first]])
 
 
-def _first_group(member: npt.NDArray[np.int32], rank: Int64, num_members: int) -> Int64:
+def _first_rank(member: npt.NDArray[np.integer], rank: Int64, num_members: int) -> Int64:
     """For each entity (or relation) the lowest rank of a group that it belongs to; ones in no group are left out."""
-    lowest = np.full(num_members, np.iinfo(np.int64).max)
+    nowhere = np.iinfo(np.int64).max
+    lowest = np.full(num_members, nowhere)
     np.minimum.at(lowest, member, rank)
-    return lowest[lowest < np.iinfo(np.int64).max]
+    return lowest[lowest < nowhere]
+
+
+def _spared_first(reserve: Int64, kept: Int64, ends: Int64) -> Int64:
+    """Reserve groups in the order to give up: first those whose two entities both keep another group in train.
+
+    ``ends`` (2, group) are the two entities of every group, ``kept`` those of the groups still in train.
+    """
+    links = np.bincount(kept[0], minlength=int(ends.max()) + 1)
+    np.add.at(links, kept[1][kept[0] != kept[1]], 1)
+    spared = np.zeros(len(reserve), dtype=np.bool_)
+    for i, group in enumerate(reserve):
+        u, v = ends[:, group]
+        if links[u] > 1 and links[v] > 1:
+            links[u] -= 1
+            links[v] -= u != v
+            spared[i] = True
+    return np.concatenate([reserve[spared], reserve[~spared]])
 
 
 def _fill(size: Int64, wanted: list[int]) -> npt.NDArray[np.int8]:

@@ -46,7 +46,7 @@ class Vocabulary(Sequence[str]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
         return self.names[index]
 
     def __contains__(self, name: object) -> bool:

@@ -12,10 +12,10 @@ Columns = tuple[str, ...]  # the role of each column, in the file's order
 _BY_COUNT: dict[int, Columns] = {2: ("head", "tail"), 3: ("head", "relation", "tail"), 4: ROLES}
 
 _WORDS = {
-    "head": "head subject source src from start head_id subject_id source_id head_entity node1 node_1 u s h",
-    "relation": "relation predicate rel relationship relation_type edge_type link property relation_id p r",
-    "tail": "tail object target dst dest destination to end tail_id object_id target_id tail_entity node2 node_2 v o t",
-    "weight": "weight w score confidence probability strength",
+    "head": "head subject source src from start head_id subject_id source_id head_entity node1 node_1",
+    "relation": "relation predicate rel relationship relation_type edge_type link property relation_id",
+    "tail": "tail object target dst dest destination to end tail_id object_id target_id tail_entity node2 node_2",
+    "weight": "weight score confidence probability strength",
 }
 _ROLE_OF_WORD = {word: role for role, words in _WORDS.items() for word in words.split()}
 

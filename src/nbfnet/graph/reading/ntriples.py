@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
 
 
 @contextmanager
-def _open_bytes(path: Path) -> Iterator[IO[bytes]]:
+def _open_bytes(path: Path) -> Iterator[Iterable[bytes]]:
     try:
         with gzip.open(path) if is_gzip_name(path) else path.open("rb") as stream:
             yield stream

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Graph
@@ -16,16 +17,22 @@ from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.graph.vocabulary import Vocabulary
 
 
+class ReadOptions(TypedDict, total=False):
+    """How to read a file of edges; what is left out is detected."""
+
+    delimiter: str | None  # the character between columns
+    header: bool | None  # whether the first line names the columns
+    columns: Sequence[str] | None  # the role of each column, for example ("head", "tail", "weight")
+    skip_bad_lines: bool  # leave bad lines out and count them in Graph.skipped_lines, in place of an error
+
+
 def read(
     source: object,
     *,
     name: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    columns: Sequence[str] | None = None,
-    skip_bad_lines: bool = False,
     labels: str | Path | None = None,
     types: str | Path | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Graph:
     """Read a graph from a file or a Python object.
 
@@ -36,12 +43,9 @@ def read(
         source: a path to text (tabs, commas, spaces; ``.gz`` too), Parquet or N-Triples; or a list of tuples, a NumPy
             array, a pandas, Polars or Arrow table, a networkx graph, a PyG ``Data`` or ``HeteroData``.
         name: what to call the graph; the file's name if not given.
-        delimiter: the character between columns.
-        header: whether the first line names the columns.
-        columns: the role of each column, for example ``("head", "tail", "weight")``.
-        skip_bad_lines: leave bad lines out and count them in ``Graph.skipped_lines``, in place of an error.
         labels: a file of readable names, name TAB label.
         types: a file of entity types, entity TAB type.
+        options: what should not be detected (``ReadOptions``), and whether bad lines are skipped.
 
     Raises:
         GraphFormatError: names the file, the line, its text and the way out.
@@ -51,7 +55,7 @@ def read(
     <Graph 'graph': knowledge, 3 entities, 2 relations, 2 triplets>
     """
     if not isinstance(source, str | Path):
-        indexed, entity_types = read_object(source, columns=columns)
+        indexed, entity_types = read_object(source, columns=options.get("columns"))
         return Graph(
             name or "graph",
             indexed.kind,
@@ -62,15 +66,7 @@ def read(
         )
     path = Path(source)
     table = TripletTable()
-    found = read_part(
-        table,
-        "train",
-        path,
-        delimiter=delimiter,
-        header=header,
-        columns=columns,
-        skip_bad_lines=skip_bad_lines,
-    )
+    found = read_part(table, "train", path, **options)
     indexed = table.index()
     entities = label_entities(indexed.entities, found, Path(labels) if labels else None)
     entity_types = read_types(Path(types), entities) if types else None
@@ -86,33 +82,17 @@ def read(
     )
 
 
-def read_part(
-    table: TripletTable,
-    part: str,
-    path: Path,
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    columns: Sequence[str] | None = None,
-    skip_bad_lines: bool = False,
-) -> dict[str, str]:
+def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[ReadOptions]) -> dict[str, str]:
     """Append one file to a table, by the kind that its name says; returns labels found inside it."""
     check_is_file(path)
     suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
-    if suffix in (".parquet", ".pq"):
-        read_parquet(table, part, path, columns=columns, skip_bad_lines=skip_bad_lines)
-    elif suffix in (".nt", ".ntriples"):
+    skip_bad_lines = options.get("skip_bad_lines", False)
+    if suffix in (".nt", ".ntriples"):
         return read_ntriples(table, part, path, skip_bad_lines=skip_bad_lines)
+    if suffix in (".parquet", ".pq"):
+        read_parquet(table, part, path, columns=options.get("columns"), skip_bad_lines=skip_bad_lines)
     else:
-        read_text(
-            table,
-            part,
-            path,
-            delimiter=delimiter,
-            header=header,
-            columns=columns,
-            skip_bad_lines=skip_bad_lines,
-        )
+        read_text(table, part, path, **options)
     return {}
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Kind
-from nbfnet.graph.reading.columns import Columns
+from nbfnet.graph.reading.columns import ROLES, Columns
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.progress import stage
@@ -111,11 +111,8 @@ class TripletTable:
     def _fetch(self, part: str) -> Triplets:
         self.run(f"indexing {part}", _FETCH_IDS, [part])
         columns = self.connection.fetchnumpy()
-        weight = np.asarray(columns["weight"])
-        return Triplets.of(
-            *(np.asarray(columns[role]) for role in ("head", "relation", "tail")),
-            weight=weight if self.columns is not None and "weight" in self.columns else None,
-        )
+        head, relation, tail, weight = (np.asarray(columns[role]) for role in ROLES)
+        return Triplets.of(head, relation, tail, weight if "weight" in (self.columns or ()) else None)
 
     def _names(self, table: str) -> list[str]:
         rows = self.connection.execute(f"SELECT name FROM {table} ORDER BY id").fetchnumpy()
