@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import nbfnet.graph
@@ -100,6 +101,13 @@ def test_valid_and_test_ask_only_about_what_train_knows(parts):
     for held_out in ("valid", "test"):
         assert {entity for head, _, tail in parts[held_out] for entity in (head, tail)} <= entities
         assert {relation for _, relation, _ in parts[held_out]} <= relations
+
+
+def test_every_question_has_a_short_path_to_its_answer(parts):
+    graph = nx.Graph((head, tail) for head, _, tail in parts["train"])
+    steps = [nx.shortest_path_length(graph, head, tail) for head, _, tail in parts["valid"] + parts["test"]]
+    assert min(steps) == 2
+    assert sum(length <= 3 for length in steps) / len(steps) > 0.95
 
 
 def test_every_common_relation_is_asked_about(parts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import networkx as nx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,8 +22,12 @@ def test_nothing_is_lost_and_nothing_leaks(tool, triplets, held_out):
 
     pairs = [{frozenset((head, tail)) for head, _, tail in part} for part in parts]
     assert not (pairs[0] & pairs[1] or pairs[0] & pairs[2] or pairs[1] & pairs[2])
-    known = {entity for head, _, tail in train for entity in (head, tail)}
-    assert {entity for head, _, tail in triplets for entity in (head, tail)} == known
+    assert components(train) == components(triplets)
+
+
+def components(triplets):
+    graph = nx.Graph((head, tail) for head, _, tail in triplets)
+    return {frozenset(component) for component in nx.connected_components(graph)}
 
 
 def test_the_wanted_share_is_reached_and_order_does_not_matter(tool):
