@@ -1,0 +1,169 @@
+"""Downloads that resume after an interruption and are only put in place once their checksum is right."""
+
+from __future__ import annotations
+
+import http.client
+import shutil
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from nbfnet.errors import DownloadError
+from nbfnet.graph.checksum import Checksum
+from nbfnet.graph.partial_file import PartialFile
+
+CHUNK = 1 << 18  # bytes
+TIMEOUT = 30.0  # seconds without a byte before the connection counts as dropped
+WAITS = [0.5, 2.0, 5.0]  # seconds before each new try; a try that brought bytes begins with the first again
+
+Advance = Callable[[int, int | None], object]  # told the bytes that are there, and all there will be if known
+
+_PASSING = {408, 425, 429, 500, 502, 503, 504}  # answers of a server that is only busy
+
+
+def download(url: str, target: Path, checksum: Checksum, *, progress: bool = True) -> None:
+    """Fetch a file, verify it, and move it into place in one step.
+
+    What has arrived so far is kept as ``target.part``: the next call resumes there, unless the file has
+    changed on the server meanwhile. The target never exists half-written, whatever interrupts the download.
+
+    Raises:
+        DownloadError: the file cannot be fetched or written, or has the wrong checksum.
+    """
+    partial = PartialFile(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _shown(target, progress) as advance:
+            resumed = partial.size() > 0
+            _fetch(url, partial, advance)
+            got = checksum.of(partial.path)
+            if resumed and got != checksum.digest:
+                partial.discard()  # what was there from before may be damaged: once more, from the first byte
+                _fetch(url, partial, advance)
+                got = checksum.of(partial.path)
+        if got != checksum.digest:
+            partial.discard()
+            raise DownloadError(
+                f"{url} has the wrong {checksum.algorithm} checksum: expected {checksum.digest}, got {got}\n"
+                "  what to do: it has changed, or was damaged on its way; try again, or get it from elsewhere"
+            )
+        partial.move_into_place()
+    except OSError as error:
+        raise DownloadError(
+            f"{target} cannot be written: {error}\n  what to do: check the folder and its space"
+        ) from error
+
+
+def _fetch(url: str, partial: PartialFile, advance: Advance) -> None:
+    """Bring the partial file to its full length, trying again while the connection drops."""
+    failures = 0
+    while True:
+        before = partial.size()
+        try:
+            return _fetch_once(url, partial, advance)
+        except _NothingLeftError:
+            return None
+        except _DroppedError as dropped:
+            failures = 1 if partial.size() > before else failures + 1
+            if failures > len(WAITS):
+                raise DownloadError(
+                    f"{url} could not be fetched: {dropped}\n"
+                    "  what to do: check the connection and try again; what has arrived is kept and resumed"
+                ) from dropped
+            time.sleep(WAITS[failures - 1])
+
+
+class _DroppedError(Exception):
+    """The connection failed in a way that another try may mend."""
+
+
+class _NothingLeftError(Exception):
+    """The server has no byte beyond those that are there: an earlier call was interrupted after the last."""
+
+
+def _fetch_once(url: str, partial: PartialFile, advance: Advance) -> None:
+    """One request: the rest of the file where the server agrees, else the whole of it."""
+    there = partial.size()
+    headers = {"User-Agent": "nbfnet", "Accept-Encoding": "identity"}
+    if there:
+        headers |= {"Range": f"bytes={there}-", "If-Range": partial.mark()}
+    with _open(urllib.request.Request(url, headers=headers)) as response:
+        if response.status != 206:
+            partial.begin(_version_mark(response))
+            there = 0
+        elif _first_byte(response) != there:
+            partial.discard()
+            raise _DroppedError("the server sent another part of the file than it was asked for")
+        total = None if response.length is None else there + response.length
+        _check_space(url, partial, total, there)
+        with partial.path.open("ab") as file:
+            advance(there, total)
+            while chunk := _read(response):
+                file.write(chunk)
+                there += len(chunk)
+                advance(there, total)
+    if total is not None and there < total:
+        raise _DroppedError(f"the connection closed after {there:,} of {total:,} bytes")
+
+
+@contextmanager
+def _open(request: urllib.request.Request) -> Iterator[http.client.HTTPResponse]:
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:
+            raise _NothingLeftError from error
+        if error.code in _PASSING:
+            raise _DroppedError(f"the server answered {error.code} {error.reason}") from error
+        raise DownloadError(
+            f"{request.full_url} cannot be fetched: the server answered {error.code} {error.reason}\n"
+            "  what to do: the file may have moved; get it from elsewhere"
+        ) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _DroppedError(str(error) or type(error).__name__) from error
+    with response:
+        yield response
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read1(CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _DroppedError(str(error) or type(error).__name__) from error
+
+
+def _first_byte(response: http.client.HTTPResponse) -> int:
+    """Where a partial answer begins: 7 in ``Content-Range: bytes 7-99/100``; -1 when it does not say."""
+    stated = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0]
+    return int(stated) if stated.isdigit() else -1
+
+
+def _version_mark(response: http.client.HTTPResponse) -> str:
+    """What an ``If-Range`` header may hold: a strong entity tag, or else the date of the last change."""
+    tag: str = response.headers.get("ETag", "")
+    return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
+
+
+def _check_space(url: str, partial: PartialFile, total: int | None, there: int) -> None:
+    free = shutil.disk_usage(partial.target.parent).free
+    if total is not None and total - there > free:
+        raise DownloadError(
+            f"{url} needs {total - there:,} bytes more, but {partial.target.parent} has only {free:,} free\n"
+            "  what to do: make room there and try again"
+        )
+
+
+@contextmanager
+def _shown(target: Path, progress: bool) -> Iterator[Advance]:
+    """A progress bar on standard error."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not progress) as bars:
+        task = bars.add_task(f"{target.parent.name}/{target.name}", total=None)
+        yield lambda there, total: bars.update(task, completed=there, total=total)

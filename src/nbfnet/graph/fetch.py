@@ -1,0 +1,65 @@
+"""Bring a known dataset into a data folder: download its files, unpack or convert its archive."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from nbfnet.errors import DownloadError
+from nbfnet.graph.atomic import replacing
+from nbfnet.graph.download import download
+from nbfnet.graph.linqs import convert_linqs
+from nbfnet.graph.registry_entry import RegistryEntry
+
+_log = logging.getLogger(__name__)
+
+
+def fetch(entry: RegistryEntry, folder: Path, *, progress: bool = True) -> None:
+    """Download what a data folder still lacks of a dataset.
+
+    Raises:
+        DownloadError: a needed file could not be had.
+    """
+    for file in entry.files:
+        target = folder / file.target
+        if target.exists():
+            continue
+        try:
+            download(file.url, target, file.checksum, progress=progress)
+        except DownloadError as error:
+            if entry.layout in ("triplets", "inductive") and file.target not in entry.needs:
+                _log.warning(
+                    "going on without %s: %s", target, error
+                )  # names to display, or a split nobody reads
+            else:
+                raise
+    if entry.layout == "edges":
+        _convert(folder / entry.files[0].target, folder / entry.location)
+    elif entry.layout == "wikikg90m":
+        _unpack(folder / entry.files[0].target, entry.needs, folder)
+
+
+def _convert(archive: Path, edges: Path) -> None:
+    convert_linqs(archive, edges)
+    archive.unlink()
+
+
+def _unpack(archive: Path, members: Iterable[str], folder: Path) -> None:
+    """Take the needed members out of a zip archive, whose other members are many times larger."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for member in members:
+                with (
+                    opened.open(member) as source,
+                    replacing(folder / member) as partial,
+                    partial.open("wb") as target,
+                ):
+                    shutil.copyfileobj(source, target, 1 << 20)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise DownloadError(
+            f"{archive} cannot be unpacked: {error}\n  what to do: delete it and try again"
+        ) from error
+    archive.unlink()

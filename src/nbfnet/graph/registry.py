@@ -1,0 +1,125 @@
+"""The registry: known datasets by name, where they are on this machine, and whether they are right."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from nbfnet.errors import DatasetError, DownloadError, UnknownNameError
+from nbfnet.graph.benchmarks import benchmarks
+from nbfnet.graph.registry_entry import RegistryEntry
+from nbfnet.graph.statistics import Statistics
+
+__all__ = [
+    "RegistryEntry",
+    "cache_folder",
+    "check_statistics",
+    "data_folders",
+    "find_dataset",
+    "known_datasets",
+    "locate",
+]
+
+
+@cache
+def known_datasets() -> dict[str, RegistryEntry]:
+    """Every known dataset by its name."""
+    return {entry.name: entry for entry in benchmarks()}
+
+
+def find_dataset(name: str) -> RegistryEntry:
+    """The dataset of that name; upper and lower case count as equal.
+
+    Raises:
+        UnknownNameError: there is none; the closest names are suggested.
+    """
+    known = known_datasets()
+    entry = known.get(name.casefold())
+    if entry is None:
+        raise UnknownNameError("dataset", name, known)
+    return entry
+
+
+def locate(entry: RegistryEntry, *, download: bool = True) -> Path:
+    """The folder or the file of a dataset, downloaded into the user's cache folder where it is nowhere yet.
+
+    For an inductive dataset this is the folder to learn from; ``entry.test_folder`` gives the one to test on.
+
+    Raises:
+        DatasetError: it is not there; names the places looked at and what to do.
+    """
+    if entry.layout == "embedded":
+        return _embedded(entry)
+    for folder in data_folders():
+        if not entry.missing(folder):
+            return folder / entry.location
+    if not (download and entry.files):
+        raise DatasetError(f"the dataset {entry.name!r} is not on this machine\n{_advice(entry)}")
+    try:
+        # Most datasets are already there; what fetches one is only loaded for the others.
+        from nbfnet.graph.fetch import fetch
+
+        fetch(entry, cache_folder())
+    except DownloadError as error:
+        raise DownloadError(
+            f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}"
+        ) from error
+    return cache_folder() / entry.location
+
+
+def check_statistics(entry: RegistryEntry, counts: Statistics) -> None:
+    """Compare what was read with what the paper states; counts that one side does not have are not compared.
+
+    Raises:
+        DatasetError: they disagree.
+    """
+    differences = entry.statistics.differences(counts)
+    if differences:
+        raise DatasetError(
+            f"what was read as {entry.name!r} is not the dataset of the paper: {'; '.join(differences)}\n"
+            "  what to do: delete the files and let them be downloaded anew, or give the path of your folder"
+        )
+
+
+def data_folders() -> list[Path]:
+    """Where datasets are looked for, in order: the folder ``$NBFNET_DATA``, then the user's cache folder."""
+    given = os.environ.get("NBFNET_DATA")
+    return [*([Path(given).expanduser()] if given else []), cache_folder()]
+
+
+def cache_folder() -> Path:
+    """Where downloads go: ``$XDG_CACHE_HOME/nbfnet``, or ``~/.cache/nbfnet``."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The standard says that a relative path there is to be ignored.
+    return (base if base.is_absolute() else Path.home() / ".cache") / "nbfnet"
+
+
+def _embedded(entry: RegistryEntry) -> Path:
+    package = Path(__file__).parent
+    missing = entry.missing(package)
+    if missing:
+        raise DatasetError(
+            f"the dataset {entry.name!r} should be inside the package, but {', '.join(missing)} is not\n"
+            "  what to do: install nbfnet again"
+        )
+    return package / entry.location
+
+
+def _advice(entry: RegistryEntry) -> str:
+    """Where it was looked for, and how to get it there by hand."""
+    lines = []
+    for folder in data_folders():
+        missing = entry.missing(folder)
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        lines.append(f"  looked in: {folder} (missing: {', '.join(missing[:3])}{more})")
+    if "NBFNET_DATA" not in os.environ:
+        lines.append("  not looked in: $NBFNET_DATA, which is not set")
+    how = entry.by_hand or "the files are at " + ", ".join(
+        sorted({file.url.rpartition("/")[0] for file in entry.files})
+    )
+    lines.append(f"  what to do: {how}; put them into {cache_folder() / entry.location},")
+    lines.append(
+        f"    or into {entry.location} under a folder of your own and set NBFNET_DATA to that folder"
+    )
+    return "\n".join(lines)
