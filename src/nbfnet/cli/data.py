@@ -23,10 +23,11 @@ from nbfnet.cli.options import (
     output_folder,
 )
 from nbfnet.cli.output import print_json, print_table, print_text, report_note
+from nbfnet.errors import DatasetError
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import SourceOptions, open_source, split_source
-from nbfnet.graph.registry import all_entries, whereabouts
+from nbfnet.graph.registry import RegistryEntry, known_datasets, locate
 from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
 
@@ -36,7 +37,7 @@ app = typer.Typer(help="Known datasets, and any graph of yours: describe, split,
 @app.command("list")
 def list_datasets(json: Json = False) -> None:
     """List the known datasets, and where they are."""
-    entries = [(entry, whereabouts(entry)) for entry in all_entries()]
+    entries = [(entry, _whereabouts(entry)) for entry in known_datasets().values()]
     if json:
         print_json(
             [
@@ -122,6 +123,13 @@ def convert(
     with stage("writing"):
         write_store(dataset, output)
     _report_written(dataset, output, json)
+
+
+def _whereabouts(entry: RegistryEntry) -> Path | None:
+    try:
+        return locate(entry, download=False)
+    except DatasetError:
+        return None
 
 
 def _open(

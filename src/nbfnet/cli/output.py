@@ -29,13 +29,15 @@ def report_note(text: str) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table; numbers are set to the right and get thousands separators."""
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     numeric = [all(isinstance(row[i], int | float) or row[i] == "" for row in rows) for i in range(len(columns))]
     for name, is_number in zip(columns, numeric, strict=True):
         table.add_column(name, justify="right" if is_number else "left", header_style="dim")
     for row in rows:
         table.add_row(*(escape(_cell(value)) for value in row))
-    Console().print(table)
+    console = Console()
+    console.print(f"[bold]{escape(title)}[/]", highlight=False)
+    console.print(table)
 
 
 def print_text(text: str = "") -> None:

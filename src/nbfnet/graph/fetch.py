@@ -31,9 +31,7 @@ def fetch(entry: RegistryEntry, folder: Path, *, progress: bool = True) -> None:
             download(file.url, target, file.checksum, progress=progress)
         except DownloadError as error:
             if entry.layout in ("triplets", "inductive") and file.target not in entry.needs:
-                _log.warning(
-                    "going on without %s: %s", target, error
-                )  # names to display, or a split nobody reads
+                _log.warning("going on without %s: %s", target, error)  # names to display, or a split nobody reads
             else:
                 raise
     if entry.layout == "edges":
@@ -59,7 +57,5 @@ def _unpack(archive: Path, members: Iterable[str], folder: Path) -> None:
                 ):
                     shutil.copyfileobj(source, target, 1 << 20)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise DownloadError(
-            f"{archive} cannot be unpacked: {error}\n  what to do: delete it and try again"
-        ) from error
+        raise DownloadError(f"{archive} cannot be unpacked: {error}\n  what to do: delete it and try again") from error
     archive.unlink()

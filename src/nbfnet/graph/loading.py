@@ -13,7 +13,7 @@ from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.ogb import read_biokg, read_wikikg90m
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, read_folder, read_inductive
 from nbfnet.graph.reading.read import ReadOptions, read
-from nbfnet.graph.registry import RegistryEntry, check_statistics, find_dataset, is_dataset, locate
+from nbfnet.graph.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
 from nbfnet.graph.splits import split
 from nbfnet.graph.statistics import count_dataset, count_graph
 from nbfnet.graph.store import is_store, read_store
@@ -44,7 +44,7 @@ def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = 
 
 def open_source(source: str | Path, **options: Unpack[SourceOptions]) -> Graph | Dataset:
     """Read a source as it is: a single file gives a graph, a known dataset or a folder its splits."""
-    if isinstance(source, str) and is_dataset(source):
+    if isinstance(source, str) and source.casefold() in known_datasets():
         return _open_known(find_dataset(source))
     path = Path(source)
     if not path.exists():

@@ -62,9 +62,7 @@ def locate(entry: RegistryEntry, *, download: bool = True) -> Path:
 
         fetch(entry, cache_folder())
     except DownloadError as error:
-        raise DownloadError(
-            f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}"
-        ) from error
+        raise DownloadError(f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}") from error
     return cache_folder() / entry.location
 
 
@@ -119,7 +117,5 @@ def _advice(entry: RegistryEntry) -> str:
         sorted({file.url.rpartition("/")[0] for file in entry.files})
     )
     lines.append(f"  what to do: {how}; put them into {cache_folder() / entry.location},")
-    lines.append(
-        f"    or into {entry.location} under a folder of your own and set NBFNET_DATA to that folder"
-    )
+    lines.append(f"    or into {entry.location} under a folder of your own and set NBFNET_DATA to that folder")
     return "\n".join(lines)
