@@ -3,6 +3,4 @@
 import numpy as np
 import numpy.typing as npt
 
-def counting_sort(
-    keys: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
-) -> None: ...
+def counting_sort(keys: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> None: ...

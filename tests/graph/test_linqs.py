@@ -77,9 +77,7 @@ def test_a_file_that_is_no_archive(tmp_path):
 
 
 def test_an_archive_that_ends_too_early(tmp_path):
-    archive = write_archive(
-        tmp_path / "tiny.tgz", {"t/t.content": "a\n" * 9999, "t/t.cites": "a\ta\n" * 9999}
-    )
+    archive = write_archive(tmp_path / "tiny.tgz", {"t/t.content": "a\n" * 9999, "t/t.cites": "a\ta\n" * 9999})
     archive.write_bytes(archive.read_bytes()[:-40])
     with pytest.raises(GraphFormatError):
         convert_linqs(archive, tmp_path / "edges.txt")

@@ -28,9 +28,7 @@ NAMES = [
     *(f"{base}-v{version}" for base in ("fb15k-237", "wn18rr") for version in (1, 2, 3, 4)),
 ]
 DATA = os.environ.get("NBFNET_DATA")
-needs_data = pytest.mark.skipif(
-    DATA is None, reason="NBFNET_DATA is not set: the benchmark graphs are not here"
-)
+needs_data = pytest.mark.skipif(DATA is None, reason="NBFNET_DATA is not set: the benchmark graphs are not here")
 
 
 @pytest.fixture
@@ -251,9 +249,7 @@ def test_counts_are_compared_with_the_paper():
     entry = find_dataset("fb15k-237")
     check_statistics(entry, Statistics(14_541, 237, 272_115, 17_535, 20_466))
     check_statistics(entry, Statistics(entities=14_541))
-    with pytest.raises(
-        DatasetError, match=r"entities: expected 14,541, got 14,505; valid: expected 17,535, got 0"
-    ):
+    with pytest.raises(DatasetError, match=r"entities: expected 14,541, got 14,505; valid: expected 17,535, got 0"):
         check_statistics(entry, Statistics(entities=14_505, relations=237, valid=0))
 
 
@@ -290,9 +286,7 @@ def lines_of(path):
 
 def count_names(*splits):
     triplets = [triplet for split in splits for triplet in split]
-    return len({end for triplet in triplets for end in (triplet[0], triplet[-1])}), len(
-        {t[1] for t in triplets}
-    )
+    return len({end for triplet in triplets for end in (triplet[0], triplet[-1])}), len({t[1] for t in triplets})
 
 
 @needs_data

@@ -58,6 +58,7 @@ def _unpack(archive: Path, members: Iterable[str], folder: Path) -> None:
                     shutil.copyfileobj(source, target, 1 << 20)
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise DownloadError(
-            f"{archive} cannot be unpacked: {error}\n  what to do: check the space on the disk, or delete the archive and try again"
+            f"{archive} cannot be unpacked: {error}\n"
+            "  what to do: check the space on the disk, or delete the archive and try again"
         ) from error
     archive.unlink()

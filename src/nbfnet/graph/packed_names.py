@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import overload
 
 import numpy as np
@@ -41,7 +42,7 @@ class PackedNames(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         text, bounds = self.text.tobytes(), self.offsets.tolist()
-        for begin, end in zip(bounds, bounds[1:], strict=False):
+        for begin, end in pairwise(bounds):
             yield self._decode(text[begin:end])
 
     @staticmethod

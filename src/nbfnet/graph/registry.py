@@ -62,9 +62,7 @@ def locate(entry: RegistryEntry, *, download: bool = True) -> Path:
 
         fetch(entry, cache_folder())
     except DownloadError as error:
-        raise DownloadError(
-            f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}"
-        ) from error
+        raise DownloadError(f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}") from error
     return cache_folder() / entry.location
 
 

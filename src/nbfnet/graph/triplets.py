@@ -28,7 +28,11 @@ class Triplets:
 
     @classmethod
     def of(
-        cls, head: npt.ArrayLike, relation: npt.ArrayLike, tail: npt.ArrayLike, weight: npt.ArrayLike | None = None
+        cls,
+        head: npt.ArrayLike,
+        relation: npt.ArrayLike,
+        tail: npt.ArrayLike,
+        weight: npt.ArrayLike | None = None,
     ) -> Self:
         """Triplets from anything array-like, converted to the right types."""
         return cls(

@@ -20,16 +20,18 @@ class Vocabulary(Sequence[str]):
     """
 
     def __init__(
-        self, names: PackedNames | NumberedNames, *, role: str = "entity", labels: Mapping[str, str] | None = None
+        self,
+        names: PackedNames | NumberedNames,
+        *,
+        role: str = "entity",
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         self.names = names
         self.role = role
         self.labels: dict[str, str] = dict(labels or {})
 
     @classmethod
-    def of(
-        cls, names: Iterable[str], *, role: str = "entity", labels: Mapping[str, str] | None = None
-    ) -> Vocabulary:
+    def of(cls, names: Iterable[str], *, role: str = "entity", labels: Mapping[str, str] | None = None) -> Vocabulary:
         """A vocabulary of these names, which must differ from each other."""
         vocabulary = cls(PackedNames.pack(names), role=role, labels=labels)
         if len(vocabulary._ids) != len(vocabulary.names):
@@ -44,7 +46,7 @@ class Vocabulary(Sequence[str]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
         return self.names[index]
 
     def __contains__(self, name: object) -> bool:

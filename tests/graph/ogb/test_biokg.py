@@ -149,9 +149,7 @@ def test_big_endian_arrays_are_read(folder):
 
 def test_files_of_an_older_torch_are_read(folder):
     expected = read_biokg(folder).dataset.train.triplets
-    torch.save(
-        split_fields(TRAIN), folder / "split" / "random" / "train.pt", _use_new_zipfile_serialization=False
-    )
+    torch.save(split_fields(TRAIN), folder / "split" / "random" / "train.pt", _use_new_zipfile_serialization=False)
     np.testing.assert_array_equal(read_biokg(folder).dataset.train.triplets.head, expected.head)
 
 
@@ -176,9 +174,7 @@ class Sneaky(Malicious):
 
 
 @pytest.mark.parametrize("kind", [Malicious, Sneaky])
-@pytest.mark.parametrize(
-    "write", [torch.save, lambda value, file: file.write_bytes(pickle.dumps(value, protocol=2))]
-)
+@pytest.mark.parametrize("write", [torch.save, lambda value, file: file.write_bytes(pickle.dumps(value, protocol=2))])
 def test_a_file_that_would_run_code_is_refused(folder, tmp_path, kind, write):
     evidence = tmp_path / "evidence"
     file = folder / "split" / "random" / "train.pt"

@@ -18,9 +18,7 @@ def arrays(dtype):
     return {
         "train_hrt": rng.integers(0, [ENTITIES, RELATIONS, ENTITIES], (TRIPLETS, 3)).astype(dtype),
         "val_hr": rng.integers(0, [ENTITIES, RELATIONS], (LINKS, 2)).astype(dtype),
-        "val_t_candidate": np.stack([rng.permutation(ENTITIES)[:CANDIDATES] for _ in range(LINKS)]).astype(
-            dtype
-        ),
+        "val_t_candidate": np.stack([rng.permutation(ENTITIES)[:CANDIDATES] for _ in range(LINKS)]).astype(dtype),
         "val_t_correct_index": rng.integers(0, CANDIDATES, LINKS).astype(np.int16),
     }
 

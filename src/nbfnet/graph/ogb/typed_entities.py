@@ -57,9 +57,7 @@ def read_names(file: Path) -> list[str]:
             for index, name in rows:
                 names[int(index)] = name
     except FileNotFoundError as error:
-        raise GraphFormatError(
-            "is missing", file=file, remedy="get the dataset anew, with all its files"
-        ) from error
+        raise GraphFormatError("is missing", file=file, remedy="get the dataset anew, with all its files") from error
     except (OSError, EOFError, ValueError, csv.Error) as error:
         raise GraphFormatError(f"is not a table of an index and a name: {error}", file=file) from error
     if sorted(names) != list(range(len(names))):

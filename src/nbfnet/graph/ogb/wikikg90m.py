@@ -46,9 +46,7 @@ def read_wikikg90m(folder: Path) -> WikiKG90M:
         triplets=Triplets(head, relation, tail),
     )
     valid, candidates = _read_valid(files, bounds)
-    dataset = Dataset(
-        "wikikg90m", graph, valid, Triplets.empty(), split="OGB's split by time, without test answers"
-    )
+    dataset = Dataset("wikikg90m", graph, valid, Triplets.empty(), split="OGB's split by time, without test answers")
     return WikiKG90M(dataset, candidates)
 
 
@@ -101,9 +99,7 @@ def _open(file: Path, dimensions: int) -> npt.NDArray[np.integer[Any]]:
     try:
         array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
-        raise GraphFormatError(
-            "is missing", file=file, remedy="get the dataset anew, with all its files"
-        ) from error
+        raise GraphFormatError("is missing", file=file, remedy="get the dataset anew, with all its files") from error
     except (OSError, EOFError, ValueError) as error:
         raise GraphFormatError(
             f"cannot be read as an array: {error}", file=file, remedy="get the dataset anew"

@@ -1,0 +1,167 @@
+"""``nbfnet data``: list known datasets, describe, split and convert any source."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nbfnet.cli.describe import describe, print_description
+from nbfnet.cli.options import (
+    Columns,
+    Delimiter,
+    Header,
+    Json,
+    Names,
+    PaperSplit,
+    Seed,
+    SkipBadLines,
+    Source,
+    Types,
+    output_folder,
+)
+from nbfnet.cli.output import print_json, print_table, print_text, report_note
+from nbfnet.errors import DatasetError
+from nbfnet.graph.folder_writing import write_folder
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.loading import SourceOptions, open_source, split_source
+from nbfnet.graph.registry import RegistryEntry, known_datasets, locate
+from nbfnet.graph.store import write_store
+from nbfnet.progress import stage
+
+app = typer.Typer(help="Known datasets, and any graph of yours: describe, split, convert.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_datasets(json: Json = False) -> None:
+    """List the known datasets, and where they are."""
+    entries = [(entry, _whereabouts(entry)) for entry in known_datasets().values()]
+    if json:
+        print_json(
+            [
+                {
+                    "name": entry.name,
+                    "kind": entry.kind,
+                    "found": str(place) if place else None,
+                    "description": entry.description,
+                    "source": entry.source,
+                    **{key: count for key, count in asdict(entry.statistics).items() if count is not None},
+                }
+                for entry, place in entries
+            ]
+        )
+        return
+    rows = [
+        (entry.name, entry.kind, entry.statistics.entities or "", "here" if place else "", entry.description)
+        for entry, place in entries
+    ]
+    print_table("Known datasets", ("name", "kind", "entities", "found", "what it is"), rows)
+
+
+@app.command()
+def info(
+    source: Source,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    columns: Columns = None,
+    skip_bad_lines: SkipBadLines = False,
+    names: Names = None,
+    types: Types = None,
+    json: Json = False,
+) -> None:
+    """Show a graph's statistics, and what in it could leak from train to test."""
+    opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    with stage("looking for leaks"):
+        description = describe(opened)
+    if json:
+        print_json(description)
+    else:
+        print_description(description)
+
+
+@app.command()
+def split(
+    source: Source,
+    output: Annotated[Path, output_folder("the folder of train.txt, valid.txt and test.txt")],
+    paper_split: PaperSplit = False,
+    seed: Seed = 0,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    columns: Columns = None,
+    skip_bad_lines: SkipBadLines = False,
+    names: Names = None,
+    types: Types = None,
+    json: Json = False,
+) -> None:
+    """Split a graph into train, valid and test without leaks."""
+    opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    dataset = split_source(opened, seed=seed, paper_split=paper_split)
+    with stage("writing"):
+        write_folder(dataset, output)
+    _report_written(dataset, output, json)
+
+
+@app.command()
+def convert(
+    source: Source,
+    output: Annotated[Path, output_folder("the store, a folder of memory-mapped arrays")],
+    paper_split: PaperSplit = False,
+    seed: Seed = 0,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    columns: Columns = None,
+    skip_bad_lines: SkipBadLines = False,
+    names: Names = None,
+    types: Types = None,
+    json: Json = False,
+) -> None:
+    """Convert a graph to a store, which opens at once and can be used in place of the graph."""
+    opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    dataset = split_source(opened, seed=seed, paper_split=paper_split)
+    with stage("writing"):
+        write_store(dataset, output)
+    _report_written(dataset, output, json)
+
+
+def _whereabouts(entry: RegistryEntry) -> Path | None:
+    try:
+        return locate(entry, download=False)
+    except DatasetError:
+        return None
+
+
+def _open(
+    source: str,
+    delimiter: str | None,
+    header: bool | None,
+    columns: str | None,
+    skip_bad_lines: bool,
+    names: Path | None,
+    types: Path | None,
+) -> Graph | Dataset:
+    words = {"tab": "\t", "space": " ", "comma": ","}
+    options: SourceOptions = {
+        "delimiter": words.get(delimiter, delimiter) if delimiter else None,
+        "header": header,
+        "columns": columns.split(",") if columns else None,
+        "skip_bad_lines": skip_bad_lines,
+        "labels": names,
+        "types": types,
+    }
+    opened = open_source(source, **options)
+    graph = opened.train if isinstance(opened, Dataset) else opened
+    if graph.skipped_lines:
+        report_note(f"{graph.skipped_lines:,} bad lines skipped")
+    return opened
+
+
+def _report_written(dataset: Dataset, folder: Path, json: bool) -> None:
+    counts = {"train": len(dataset.train.triplets), "valid": len(dataset.valid), "test": len(dataset.test)}
+    skipped = dataset.train.skipped_lines
+    if json:
+        print_json({"folder": str(folder), "split": dataset.split, **counts, "skipped_lines": skipped})
+    else:
+        written = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+        print_text(f"{folder}: {written} ({dataset.split})")

@@ -1,0 +1,99 @@
+"""load: a dataset's name, a folder, a store or a file, to links to learn from, select by and test on."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+
+from nbfnet.errors import GraphFormatError
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.ogb import read_biokg, read_wikikg90m
+from nbfnet.graph.reading.folders import find_part, has_inductive_twin, read_folder, read_inductive
+from nbfnet.graph.reading.read import ReadOptions, read
+from nbfnet.graph.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
+from nbfnet.graph.splits import split
+from nbfnet.graph.statistics import count_dataset, count_graph
+from nbfnet.graph.store import is_store, read_store
+from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+
+
+class SourceOptions(ReadOptions, total=False):
+    """How to read a source: as a file is read, with its side files."""
+
+    labels: Path | None  # a file of readable names
+    types: Path | None  # a file of entity types
+
+
+def load(source: str | Path, *, seed: int = 0, paper_split: bool = False, **options: Unpack[SourceOptions]) -> Dataset:
+    """Load a dataset by name, or from a folder of splits, a store or a single file, which is split.
+
+    >>> load("world").kind
+    'knowledge'
+    """
+    return split_source(open_source(source, **options), seed=seed, paper_split=paper_split)
+
+
+def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = False) -> Dataset:
+    """Split what comes as one graph; a dataset keeps the split it has."""
+    return split(opened, seed=seed, paper_split=paper_split) if isinstance(opened, Graph) else opened
+
+
+def open_source(source: str | Path, **options: Unpack[SourceOptions]) -> Graph | Dataset:
+    """Read a source as it is: a single file gives a graph, a known dataset or a folder its splits."""
+    if isinstance(source, str) and source.casefold() in known_datasets():
+        return _open_known(find_dataset(source))
+    path = Path(source)
+    if not path.exists():
+        if path.name == str(source) and not path.suffix:
+            find_dataset(str(source))  # raises, with the closest names
+        raise GraphFormatError("no such file or folder", file=path, remedy="check the path, or see 'nbfnet data list'")
+    if path.is_file():
+        return read(path, **options)
+    labels, types = options.pop("labels", None), options.pop("types", None)
+    if labels or types:
+        remedy = "put them into the folder as entity_names.txt and entity_types.txt"
+        raise GraphFormatError("side files are stated for a folder", file=path, remedy=remedy)
+    return _open_folder(path, path.resolve().name, options)
+
+
+def _open_folder(path: Path, name: str, options: ReadOptions) -> Graph | Dataset:
+    if is_store(path):
+        return read_store(path)
+    if find_part(path, "train") and not (find_part(path, "valid") or find_part(path, "test")):
+        whole = read_folder(path, name, **options)
+        return whole.train
+    edges = find_part(path, "edges")
+    if edges and not find_part(path, "train"):
+        return dataclasses.replace(read(edges, **options), name=name)
+    return read_inductive(path, name, **options) if has_inductive_twin(path) else read_folder(path, name, **options)
+
+
+def _open_known(entry: RegistryEntry) -> Graph | Dataset:
+    location = locate(entry)
+    opened: Graph | Dataset
+    match entry.layout:
+        case "edges":
+            opened = _number_nodes(read(location, name=entry.name), entry)
+        case "inductive":
+            opened = read_inductive(location, entry.name)
+        case "biokg":
+            opened = read_biokg(location).dataset
+        case "wikikg90m":
+            opened = read_wikikg90m(location).dataset
+        case _:
+            opened = read_folder(location, entry.name)
+    check_statistics(entry, count_graph(opened) if isinstance(opened, Graph) else count_dataset(opened))
+    return opened
+
+
+def _number_nodes(graph: Graph, entry: RegistryEntry) -> Graph:
+    """Name nodes by their numbers 0 to |V| - 1, so that nodes without an edge count too."""
+    number = np.array([int(name) for name in graph.entities], dtype=np.int32)
+    edges = graph.triplets
+    renumbered = Triplets(number[edges.head], edges.relation, number[edges.tail], edges.weight)
+    nodes = entry.statistics.entities or int(number.max()) + 1
+    return dataclasses.replace(graph, entities=Vocabulary.numbered(nodes), triplets=renumbered)

@@ -1,0 +1,1 @@
+"""Reading graphs: text, Parquet, N-Triples, Python objects, folders of splits."""

@@ -1,0 +1,184 @@
+"""Dialect: how a text file separates its columns, found from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from nbfnet.errors import GraphFormatError
+from nbfnet.graph.reading.columns import (
+    EXPECTED,
+    Columns,
+    columns_by_name,
+    columns_by_position,
+    is_relation_word,
+    stated_columns,
+)
+
+TAB, COMMA, SPACE = "\t", ",", " "
+_SAMPLE_LINES = 200
+_TOKEN = re.compile(r'"[^"]*"|\S+')
+_FOREIGN = {
+    b"PAR1": "Parquet",
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "a zip archive",
+    b"%PDF": "PDF",
+    b"\x89HDF": "HDF5",
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to cut lines into columns.
+
+    Tabs separate literally, quotes included. Commas (and any other stated character) follow CSV: a field in double
+    quotes may hold the separator. Spaces separate in runs of any length; a token in double quotes may hold spaces.
+    """
+
+    delimiter: str
+    columns: Columns
+    skip: int  # lines before the first edge: comments and a header
+    has_header: bool
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[str]]:
+    """The file's text, unpacked if it is gzip, with undecodable bytes kept visible."""
+    opener = gzip.open if is_gzip_name(path) else open
+    with opener(path, "rt", encoding="utf-8-sig", errors="backslashreplace", newline="") as stream:
+        yield stream
+
+
+def is_gzip_name(path: Path) -> bool:
+    """Whether a file's name says that it is compressed."""
+    return path.suffix.casefold() == ".gz"
+
+
+def detect_dialect(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[str] | None = None,
+) -> Dialect:
+    """Find what was not stated from the first lines of a file."""
+    _check_content_is_text(path)
+    lines = _sample(path)
+    comments = _count_comments(lines)
+    body = [line for line in lines[comments:] if line.strip()]
+    if not body:
+        raise GraphFormatError("the file is empty", file=path, remedy=f"a graph file has {EXPECTED}")
+
+    separator = delimiter or _detect_delimiter(body)
+    if separator is None:
+        raise _not_a_table(path, lines, body)
+    rows = [cut(line, separator) for line in body]
+    width = Counter(len(row) for row in rows).most_common(1)[0][0]
+    roles = stated_columns(columns) if columns else columns_by_name(rows[0]) or columns_by_position(width)
+    if roles is None:
+        raise _not_a_table(path, lines, body, width)
+    has_header = _looks_like_header(rows, roles) if header is None else header
+    blank = next(i for i, line in enumerate(lines[comments:]) if line.strip())
+    return Dialect(separator, roles, comments + (blank + 1 if has_header else 0), has_header)
+
+
+def cut(line: str, delimiter: str) -> list[str]:
+    """The columns of one line."""
+    if delimiter == TAB:
+        return line.split(TAB)
+    if delimiter == SPACE:
+        return [
+            token[1:-1] if len(token) > 1 and token[0] == token[-1] == '"' else token for token in _TOKEN.findall(line)
+        ]
+    return next(csv.reader([line], delimiter=delimiter), [""])
+
+
+def _check_content_is_text(path: Path) -> None:
+    with path.open("rb") as stream:
+        start = stream.read(4096)
+    if is_gzip_name(path):
+        if start and not start.startswith(b"\x1f\x8b"):
+            remedy = "compress it with gzip, or rename it if it is not compressed"
+            raise GraphFormatError("the name ends in .gz but the content is not gzip", file=path, remedy=remedy)
+        return
+    for magic, kind in _FOREIGN.items():
+        if start.startswith(magic):
+            raise GraphFormatError(f"the name says text but the content is {kind}", file=path, remedy="rename the file")
+    if b"\0" in start:
+        remedy = "save it as UTF-8 text (UTF-16 looks like this too)"
+        raise GraphFormatError("the file is binary, not text", file=path, remedy=remedy)
+
+
+def _sample(path: Path) -> list[str]:
+    try:
+        with open_text(path) as stream:
+            return [line.rstrip("\r\n") for line in islice(stream, _SAMPLE_LINES)]
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise GraphFormatError(
+            f"the gzip content is damaged ({error})", file=path, remedy="fetch the file again"
+        ) from None
+
+
+def _count_comments(lines: list[str]) -> int:
+    """Leading lines such as '# Nodes: 5 Edges: 7' (SNAP) or '% sym unweighted' (KONECT)."""
+    count = 0
+    while count < len(lines) and re.match(r"[#%]( |$)", lines[count]):
+        count += 1
+    return count
+
+
+def _detect_delimiter(body: list[str]) -> str | None:
+    """The first of tab, comma, space that cuts most lines into the same possible number of columns."""
+    for delimiter in (TAB, COMMA, SPACE):
+        width, lines = Counter(len(cut(line, delimiter)) for line in body).most_common(1)[0]
+        if 2 * lines >= len(body) and columns_by_position(width):
+            return delimiter
+    return None
+
+
+def _looks_like_header(rows: list[list[str]], roles: Columns) -> bool:
+    first, others = rows[0], [row for row in rows[1:] if len(row) == len(roles)]
+    if len(first) != len(roles):
+        return False
+    if columns_by_name(first):
+        return True
+    cells = {role: first[i].strip() for i, role in enumerate(roles)}
+    below = {role: {row[i].strip() for row in others} for i, role in enumerate(roles)}
+    if not others or cells.get("relation", "") in below.get("relation", ()):
+        return False
+    if "weight" in cells and not _is_number(cells["weight"]) and all(map(_is_number, below["weight"])):
+        return True
+    if is_relation_word(cells.get("relation", "")):
+        return True
+    entity_roles = ("head", "tail")
+    return all(not _is_number(cells[role]) and all(map(str.isdigit, below[role])) for role in entity_roles)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _not_a_table(path: Path, lines: list[str], body: list[str], width: int | None = None) -> GraphFormatError:
+    widths = {name: len(cut(body[0], sep)) for name, sep in (("tabs", TAB), ("commas", COMMA), ("spaces", SPACE))}
+    found = width or max(widths.values())
+    by = max(widths, key=lambda name: widths[name])
+    what = "only one column" if found == 1 else f"{found} columns, separated by {by}"
+    return GraphFormatError(
+        f"expected {EXPECTED}, got {what}",
+        file=path,
+        line=lines.index(body[0]) + 1,
+        text=body[0],
+        remedy="state the separator with --delimiter or the roles with --columns, or keep only the graph's columns",
+    )

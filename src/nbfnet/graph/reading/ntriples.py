@@ -1,0 +1,79 @@
+"""RDF N-Triples through pyoxigraph (extra ``rdf``)."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbfnet.errors import GraphFormatError, MissingExtraError
+from nbfnet.graph.reading.dialect import is_gzip_name
+from nbfnet.graph.reading.triplet_table import TripletTable
+from nbfnet.progress import stage
+
+RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+
+
+def read_ntriples(table: TripletTable, part: str, path: Path, *, skip_bad_lines: bool = False) -> dict[str, str]:
+    """Append an N-Triples file to the table; returns the readable labels that its rdfs:label triples give.
+
+    IRIs are named by their text, blank nodes by '_:id', literals by their value.
+    """
+    names: dict[str, list[str]] = {"head": [], "relation": [], "tail": []}
+    labels: dict[str, str] = {}
+    with stage(f"reading {path.name}"):
+        for triple in _triples(table, path, skip_bad_lines):
+            head, relation, tail = (_name(term) for term in (triple.subject, triple.predicate, triple.object))
+            if relation == RDFS_LABEL:
+                labels.setdefault(head, tail)
+                continue
+            for role, name in (("head", head), ("relation", relation), ("tail", tail)):
+                names[role].append(name)
+    if not names["head"]:
+        raise GraphFormatError("the file has no triple", file=path, remedy="give at least one triple")
+    table.begin(part, tuple(names), path)
+    table.insert_columns(part, {role: np.array(column, dtype=object) for role, column in names.items()})
+    return labels
+
+
+def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[Any]:
+    """Parse line by line, as the format is defined: so a bad line is known by its number and can be skipped."""
+    try:
+        import pyoxigraph
+    except ImportError:
+        raise MissingExtraError("reading N-Triples", "pyoxigraph", "rdf") from None
+    with _open_bytes(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                yield from pyoxigraph.parse(line, pyoxigraph.RdfFormat.N_TRIPLES)
+            except (SyntaxError, ValueError) as error:
+                if not skip_bad_lines:
+                    raise GraphFormatError(
+                        f"not an N-Triples line ({error})",
+                        file=path,
+                        line=number,
+                        text=line.decode("utf-8", "backslashreplace").rstrip("\r\n"),
+                        remedy="write <subject> <predicate> <object> . or leave bad lines out with --skip-bad-lines",
+                    ) from None
+                table.skipped += 1
+
+
+@contextmanager
+def _open_bytes(path: Path) -> Iterator[Iterable[bytes]]:
+    try:
+        with gzip.open(path) if is_gzip_name(path) else path.open("rb") as stream:
+            yield stream
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise GraphFormatError(
+            f"the gzip content is damaged ({error})", file=path, remedy="fetch the file again"
+        ) from None
+
+
+def _name(term: Any) -> str:
+    text = str(term) if type(term).__name__ == "BlankNode" else term.value
+    assert isinstance(text, str)
+    return text

@@ -1,0 +1,120 @@
+"""read: any single source of edges, a file or a Python object, to an indexed graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from nbfnet.errors import GraphFormatError
+from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.ntriples import read_ntriples
+from nbfnet.graph.reading.objects import read_object
+from nbfnet.graph.reading.parquet import read_parquet
+from nbfnet.graph.reading.side_files import read_labels, read_types
+from nbfnet.graph.reading.text import read_text
+from nbfnet.graph.reading.triplet_table import TripletTable
+from nbfnet.graph.vocabulary import Vocabulary
+
+
+class ReadOptions(TypedDict, total=False):
+    """How to read a file of edges; what is left out is detected."""
+
+    delimiter: str | None  # the character between columns
+    header: bool | None  # whether the first line names the columns
+    columns: Sequence[str] | None  # the role of each column, for example ("head", "tail", "weight")
+    skip_bad_lines: bool  # leave bad lines out and count them in Graph.skipped_lines, in place of an error
+
+
+def read(
+    source: object,
+    *,
+    name: str | None = None,
+    labels: str | Path | None = None,
+    types: str | Path | None = None,
+    **options: Unpack[ReadOptions],
+) -> Graph:
+    """Read a graph from a file or a Python object.
+
+    Two columns are the edges of a homogeneous graph, three are head, relation, tail, four add a weight. Delimiter,
+    header and columns are detected where they are not stated.
+
+    Args:
+        source: a path to text (tabs, commas, spaces; ``.gz`` too), Parquet or N-Triples; or a list of tuples, a NumPy
+            array, a pandas, Polars or Arrow table, a networkx graph, a PyG ``Data`` or ``HeteroData``.
+        name: what to call the graph; the file's name if not given.
+        labels: a file of readable names, name TAB label.
+        types: a file of entity types, entity TAB type.
+        options: what should not be detected (``ReadOptions``), and whether bad lines are skipped.
+
+    Raises:
+        GraphFormatError: names the file, the line, its text and the way out.
+
+    >>> graph = read([("Lyon", "in country", "France"), ("France", "capital", "Paris")])
+    >>> graph
+    <Graph 'graph': knowledge, 3 entities, 2 relations, 2 triplets>
+    """
+    if not isinstance(source, str | Path):
+        indexed, entity_types = read_object(source, columns=options.get("columns"))
+        return Graph(
+            name or "graph",
+            indexed.kind,
+            indexed.entities,
+            indexed.relations,
+            indexed.parts["train"],
+            entity_types,
+        )
+    path = Path(source)
+    table = TripletTable()
+    found = read_part(table, "train", path, **options)
+    indexed = table.index()
+    entities = label_entities(indexed.entities, found, Path(labels) if labels else None)
+    entity_types = read_types(Path(types), entities) if types else None
+    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    return Graph(
+        name or stem,
+        indexed.kind,
+        entities,
+        indexed.relations,
+        indexed.parts["train"],
+        entity_types,
+        table.skipped,
+    )
+
+
+def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[ReadOptions]) -> dict[str, str]:
+    """Append one file to a table, by the kind that its name says; returns labels found inside it."""
+    check_is_file(path)
+    suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
+    skip_bad_lines = options.get("skip_bad_lines", False)
+    if suffix in (".nt", ".ntriples"):
+        return read_ntriples(table, part, path, skip_bad_lines=skip_bad_lines)
+    if suffix in (".parquet", ".pq"):
+        read_parquet(table, part, path, columns=options.get("columns"), skip_bad_lines=skip_bad_lines)
+    else:
+        read_text(table, part, path, **options)
+    return {}
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse a path that is missing, a folder, or not readable."""
+    if not path.exists():
+        raise GraphFormatError("no such file", file=path, remedy="check the path")
+    if path.is_dir():
+        remedy = "give a file; a folder of train, valid and test is read by nbfnet.load"
+        raise GraphFormatError("this is a folder, not a file", file=path, remedy=remedy)
+    try:
+        empty = path.open("rb").read(1) == b""
+    except OSError as error:
+        raise GraphFormatError(
+            f"cannot be opened: {error.strerror}", file=path, remedy="check the permissions"
+        ) from None
+    if empty:
+        raise GraphFormatError("the file is empty", file=path, remedy="give a file with at least one edge")
+
+
+def label_entities(entities: Vocabulary, found: dict[str, str], labels: Path | None) -> Vocabulary:
+    """Attach readable labels: those of a side file first, then those found in the data."""
+    listed = read_labels(labels) if labels else {}
+    merged = {**found, **listed}
+    return entities.with_labels(merged) if merged else entities
