@@ -21,7 +21,7 @@ Country = dict[str, Any]
 Names = dict[str, str]  # of countries, continents, currencies and languages, by code
 
 HERE = Path(__file__).parent
-WORLD = HERE.parent / "src" / "nbfnet" / "graph" / "world"
+WORLD = HERE.parent / "src" / "nbfnet" / "graph" / "datasets" / "world"
 CITIES = 3300  # shared among the countries by the square root of their population
 FEWEST_CITIES = 4  # of a country, where it has so many
 NEAREST = 3

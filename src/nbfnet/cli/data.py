@@ -24,10 +24,10 @@ from nbfnet.cli.options import (
 )
 from nbfnet.cli.output import print_json, print_table, print_text, report_note
 from nbfnet.errors import DatasetError
+from nbfnet.graph.datasets.registry import RegistryEntry, known_datasets, locate
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import SourceOptions, open_source, split_source
-from nbfnet.graph.registry import RegistryEntry, known_datasets, locate
 from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from nbfnet.errors import SplitError
+from nbfnet.graph.atomic import new_folder
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.folders import ENTITY_LIST, INDUCTIVE
-from nbfnet.graph.store import new_folder
 from nbfnet.graph.triplets import Triplets
 
 

@@ -9,13 +9,13 @@ from typing import Unpack
 import numpy as np
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.datasets.ogb import read_biokg, read_wikikg90m
+from nbfnet.graph.datasets.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
+from nbfnet.graph.datasets.statistics import count_dataset, count_graph
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.ogb import read_biokg, read_wikikg90m
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, read_folder, read_inductive
 from nbfnet.graph.reading.read import ReadOptions, read
-from nbfnet.graph.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
 from nbfnet.graph.splits import split
-from nbfnet.graph.statistics import count_dataset, count_graph
 from nbfnet.graph.store import is_store, read_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.atomic import new_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.packed_names import NumberedNames, PackedNames
 from nbfnet.graph.triplets import Triplets
@@ -57,21 +54,6 @@ def read_store(folder: Path) -> Dataset:
         remedy = "convert the graph again with 'nbfnet data convert'"
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
     return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """A draft beside the wanted folder, moved into its place when everything in it is written."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise GraphFormatError("this exists already", file=folder, remedy="remove it, or choose another folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        draft.chmod(0o755)
-        yield draft
-        draft.replace(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _write_graph(graph: Graph, folder: Path, *, shared_relations: bool = False) -> dict[str, Any]:

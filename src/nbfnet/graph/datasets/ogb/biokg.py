@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.datasets.ogb.given import GivenNegatives
+from nbfnet.graph.datasets.ogb.plain_load import load_plain
+from nbfnet.graph.datasets.ogb.typed_entities import TypedEntities, read_names
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.ogb.given import GivenNegatives
-from nbfnet.graph.ogb.plain_load import load_plain
-from nbfnet.graph.ogb.typed_entities import TypedEntities, read_names
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 

@@ -14,8 +14,8 @@ import pytest
 
 import nbfnet.graph
 
-WORLD = Path(nbfnet.graph.__file__).parent / "world"
-BUILDER = Path(__file__).parents[2] / "tools" / "build_world.py"
+WORLD = Path(nbfnet.graph.__file__).parent / "datasets" / "world"
+BUILDER = Path(__file__).parents[3] / "tools" / "build_world.py"
 FILES = {"train.txt", "valid.txt", "test.txt", "entity_types.txt", "ATTRIBUTION.md"}
 TYPES = {"city", "continent", "country", "currency", "language", "time zone"}
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.datasets.ogb.given import TailCandidates
+from nbfnet.graph.datasets.ogb.plain_load import load_plain
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.ogb.given import TailCandidates
-from nbfnet.graph.ogb.plain_load import load_plain
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 

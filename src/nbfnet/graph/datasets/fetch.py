@@ -10,9 +10,9 @@ from pathlib import Path
 
 from nbfnet.errors import DownloadError
 from nbfnet.graph.atomic import replacing
-from nbfnet.graph.download import download
-from nbfnet.graph.linqs import convert_linqs
-from nbfnet.graph.registry_entry import RegistryEntry
+from nbfnet.graph.datasets.download import download
+from nbfnet.graph.datasets.linqs import convert_linqs
+from nbfnet.graph.datasets.registry_entry import RegistryEntry
 
 _log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ import time
 import pytest
 
 from nbfnet.errors import DownloadError
-from nbfnet.graph import download as downloading
-from nbfnet.graph.checksum import Checksum
-from nbfnet.graph.download import download
+from nbfnet.graph.datasets import download as downloading
+from nbfnet.graph.datasets.checksum import Checksum
+from nbfnet.graph.datasets.download import download
 
 CONTENT = random.Random(0).randbytes(300_000)
 
@@ -246,8 +246,8 @@ def test_ctrl_c_keeps_what_has_arrived(file_server, tmp_path):
     file_server.pace = 0.02
     program = (
         "from pathlib import Path\n"
-        "from nbfnet.graph.checksum import Checksum\n"
-        "from nbfnet.graph.download import download\n"
+        "from nbfnet.graph.datasets.checksum import Checksum\n"
+        "from nbfnet.graph.datasets.download import download\n"
         f"download({url!r}, Path({str(target)!r}), Checksum('sha256', {sha256(CONTENT).digest!r}))\n"
     )
     child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nbfnet.errors import DownloadError
-from nbfnet.graph.checksum import Checksum
-from nbfnet.graph.partial_file import PartialFile
+from nbfnet.graph.datasets.checksum import Checksum
+from nbfnet.graph.datasets.partial_file import PartialFile
 
 CHUNK = 1 << 18  # bytes
 TIMEOUT = 30.0  # seconds without a byte before the connection counts as dropped

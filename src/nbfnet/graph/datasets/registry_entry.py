@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from nbfnet.graph.checksum import Checksum
-from nbfnet.graph.statistics import Statistics
+from nbfnet.graph.datasets.checksum import Checksum
+from nbfnet.graph.datasets.statistics import Statistics
 
 DatasetKind = Literal["knowledge", "homogeneous", "inductive"]
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.ogb import read_wikikg90m, wikikg90m
-from nbfnet.graph.statistics import Statistics, count_dataset
+from nbfnet.graph.datasets.ogb import read_wikikg90m, wikikg90m
+from nbfnet.graph.datasets.statistics import Statistics, count_dataset
 
 ENTITIES, RELATIONS, TRIPLETS, LINKS, CANDIDATES = 50, 7, 1000, 20, 11
 

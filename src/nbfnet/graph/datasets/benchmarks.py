@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from nbfnet.graph.checksum import Checksum
-from nbfnet.graph.registry_entry import RegistryEntry, RemoteFile
-from nbfnet.graph.statistics import Statistics
+from nbfnet.graph.datasets.checksum import Checksum
+from nbfnet.graph.datasets.registry_entry import RegistryEntry, RemoteFile
+from nbfnet.graph.datasets.statistics import Statistics
 
 _GITHUB = "https://raw.githubusercontent.com"
 _EMBEDDINGS = f"{_GITHUB}/DeepGraphLearning/KnowledgeGraphEmbedding/master/data"
@@ -56,7 +56,7 @@ def _fb15k_237() -> RegistryEntry:
         layout="triplets",
         location="fb15k-237",
         needs=_in_folder("fb15k-237"),
-        description="Facts of Freebase about people, films, places and sports, without inverse duplicates",
+        description="Freebase: people, films, places, sports",
         source="Toutanova and Chen 2015, from Freebase (CC BY 2.5)",
         statistics=Statistics(14_541, 237, 272_115, 17_535, 20_466),
         files=(
@@ -74,7 +74,7 @@ def _wn18rr() -> RegistryEntry:
         layout="triplets",
         location="wn18rr",
         needs=_in_folder("wn18rr"),
-        description="Relations between the word senses of WordNet, without inverse duplicates",
+        description="WordNet: relations between word senses",
         source="Dettmers et al. 2018, from WordNet (WordNet licence)",
         statistics=Statistics(40_943, 11, 86_835, 3_034, 3_134),
         files=tuple(_text(f"{_EMBEDDINGS}/wn18rr/{part}", f"wn18rr/{part}") for part in _PARTS),
@@ -93,7 +93,7 @@ def _inductive(name: str) -> RegistryEntry:
         layout="inductive",
         location=training,
         needs=(*_in_folder(training, _PARTS[:2]), f"{testing}/train.txt", f"{testing}/test.txt"),
-        description=f"Inductive split {version} of {base}: it is tested on entities never seen in training",
+        description=f"{base}, tested on entities never seen in training",
         source="Teru, Denis and Hamilton 2020 (GraIL); licence as of the graph it is drawn from",
         statistics=Statistics(entities, relations, train, valid, test, test_entities, test_facts),
         files=tuple(
@@ -113,7 +113,7 @@ def _citations(name: str) -> RegistryEntry:
         layout="edges",
         location=f"{name}/edges.txt",
         needs=(f"{name}/edges.txt",),
-        description=f"Citations between the scientific papers of the {name} collection, taken as undirected",
+        description="citations between papers, undirected",
         source="Sen et al. 2008, published by LINQS; no licence is stated",
         statistics=Statistics(nodes, None, train, valid, test, total=train + valid + test),
         files=(RemoteFile(f"{_LINQS}/{archive}", f"{name}/{Path(archive).name}", Checksum("md5", md5)),),
@@ -133,7 +133,7 @@ def _ogbl_biokg() -> RegistryEntry:
             *(f"ogbl_biokg/mapping/{kind}_entidx2name.csv.gz" for kind in types),
             "ogbl_biokg/mapping/relidx2relname.csv.gz",
         ),
-        description="Drugs, diseases, proteins, functions and side effects, with 500 given negatives a side",
+        description="drugs, diseases, proteins, functions, side effects",
         source="Open Graph Benchmark, Hu et al. 2020 (CC0)",
         statistics=Statistics(93_773, 51, 4_762_678, 162_886, 162_870, total=5_088_434),
         by_hand=(
@@ -153,9 +153,9 @@ def _wikikg90m() -> RegistryEntry:
         layout="wikikg90m",
         location=folder,
         needs=(f"{folder}/meta.pt", *(f"{folder}/processed/{array}.npy" for array in arrays)),
-        description="Wikidata of 2020, 87 million entities; the answers of its test links are not published",
+        description="Wikidata of 2020",
         source="Open Graph Benchmark, Hu et al. 2021 (CC0)",
-        statistics=Statistics(87_143_637, 1_315, 501_160_482, 1_700_584, total=504_220_369),
+        statistics=Statistics(87_143_637, 1_315, total=504_220_369),
         files=(RemoteFile(archive, f"{folder}.zip", Checksum("md5", "73d4f5dde29d78669330b4db4c12fc9c")),),
         checksums="the md5 sum that OGB publishes for the archive",
     )
@@ -168,9 +168,9 @@ def _world() -> RegistryEntry:
         layout="embedded",
         location="world",
         needs=_in_folder("world"),
-        description="A small graph of countries and cities inside the package",
+        description="countries and cities, inside the package",
         source="comes with nbfnet",
-        statistics=Statistics(),
+        statistics=Statistics(4_411, 9, 17_224, 957, 957),
     )
 
 

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 from nbfnet.errors import DatasetError, DownloadError, UnknownNameError
-from nbfnet.graph.benchmarks import benchmarks
-from nbfnet.graph.registry_entry import RegistryEntry
-from nbfnet.graph.statistics import Statistics
+from nbfnet.graph.datasets.benchmarks import benchmarks
+from nbfnet.graph.datasets.registry_entry import RegistryEntry
+from nbfnet.graph.datasets.statistics import Statistics
 
 __all__ = [
     "RegistryEntry",
@@ -58,7 +58,7 @@ def locate(entry: RegistryEntry, *, download: bool = True) -> Path:
         raise DatasetError(f"the dataset {entry.name!r} is not on this machine\n{_advice(entry)}")
     try:
         # Most datasets are already there; what fetches one is only loaded for the others.
-        from nbfnet.graph.fetch import fetch
+        from nbfnet.graph.datasets.fetch import fetch
 
         fetch(entry, cache_folder())
     except DownloadError as error:

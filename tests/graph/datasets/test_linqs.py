@@ -6,7 +6,7 @@ import tarfile
 import pytest
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.linqs import convert_linqs
+from nbfnet.graph.datasets.linqs import convert_linqs
 
 
 def write_archive(path, files):

@@ -1,0 +1,1 @@
+"""Known datasets: the registry, downloads, and the layouts of their publishers."""
