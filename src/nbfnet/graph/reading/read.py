@@ -104,7 +104,8 @@ def check_is_file(path: Path) -> None:
         remedy = "give a file; a folder of train, valid and test is read by nbfnet.load"
         raise GraphFormatError("this is a folder, not a file", file=path, remedy=remedy)
     try:
-        empty = path.open("rb").read(1) == b""
+        with path.open("rb") as stream:
+            empty = stream.read(1) == b""
     except OSError as error:
         raise GraphFormatError(
             f"cannot be opened: {error.strerror}", file=path, remedy="check the permissions"
