@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 from rich.console import Console
 from rich.progress import (
@@ -32,12 +37,10 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
 
     ``poll`` is for work inside one blocking call: it is asked for the share done a few times a second.
     """
-    console = Console(stderr=True)
-    if not (_shown and console.is_terminal):
+    if not (_shown and sys.stderr.isatty()):
         yield lambda share: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
+    bar = _bar()
     task = bar.add_task(text, total=1.0)
     done = threading.Event()
 
@@ -56,3 +59,18 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
     finally:
         done.set()
         watcher.join()
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
