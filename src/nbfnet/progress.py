@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -62,14 +65,8 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
 
 
 def _bar() -> Progress:
-    from rich.console import Console
     from rich.progress import (
-        BarColumn,
         Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
     )
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
