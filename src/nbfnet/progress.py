@@ -52,9 +52,9 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
 
 
 def _bar() -> Progress:
-    from rich.progress import (
-        Progress,
-    )
+    from rich import progress
+    from rich.console import Console
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn())
+    times = (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
+    return progress.Progress(*columns, *times, console=Console(stderr=True), transient=True)
