@@ -4,3 +4,6 @@
 #include <nanobind/nanobind.h>
 
 void bind_counting_sort(nanobind::module_ &m);
+void bind_edges_fit(nanobind::module_ &m);
+void bind_instruction_set(nanobind::module_ &m);
+void bind_relational_spmm(nanobind::module_ &m);

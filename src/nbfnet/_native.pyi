@@ -1,6 +1,54 @@
 """What the compiled extension offers (native/module.cpp)."""
 
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
-def counting_sort(keys: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> None: ...
+Float = TypeVar("Float", np.float32, np.float64)
+
+def counting_sort(
+    keys: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
+) -> None: ...
+def edges_fit(
+    indptr: npt.NDArray[np.int64],
+    source_index: npt.NDArray[np.int32],
+    relation: npt.NDArray[np.int32],
+    num_sources: int,
+    num_relations: int,
+    threads: int,
+) -> bool: ...
+def instruction_set() -> str: ...
+def instruction_sets() -> list[str]: ...
+def choose_instruction_set(name: str) -> None: ...
+def relational_spmm_forward(
+    source: npt.NDArray[Float],
+    edge_representation: npt.NDArray[Float],
+    boundary: npt.NDArray[Float],
+    indptr: npt.NDArray[np.int64],
+    source_index: npt.NDArray[np.int32],
+    relation: npt.NDArray[np.int32],
+    weight: npt.NDArray[Float] | None,
+    out: npt.NDArray[Float],
+    message: str,
+    aggregate: str,
+    threads: int,
+) -> None: ...
+def relational_spmm_backward(
+    grad_out: npt.NDArray[Float],
+    out: npt.NDArray[Float],
+    source: npt.NDArray[Float],
+    edge_representation: npt.NDArray[Float],
+    boundary: npt.NDArray[Float],
+    indptr: npt.NDArray[np.int64],
+    source_index: npt.NDArray[np.int32],
+    relation: npt.NDArray[np.int32],
+    weight: npt.NDArray[Float] | None,
+    grad_source: npt.NDArray[Float],
+    grad_edge_representation: npt.NDArray[Float],
+    grad_boundary: npt.NDArray[Float],
+    grad_weight: npt.NDArray[Float] | None,
+    message: str,
+    aggregate: str,
+    threads: int,
+) -> None: ...

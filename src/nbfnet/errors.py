@@ -65,6 +65,14 @@ class MissingExtraError(NbfnetError):
         super().__init__(f"{feature} needs the package {package!r}, which is not installed: {install}")
 
 
+class OperatorError(NbfnetError):
+    """An operator cannot work on what it was given: a dim, a shape, an index or a name does not fit."""
+
+
+class BackendError(NbfnetError):
+    """A kernel backend was chosen by name and cannot serve: unknown, not built, or without the operator."""
+
+
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names most similar to a misspelt one, best first; upper and lower case count as equal."""
     folded: dict[str, str] = {}

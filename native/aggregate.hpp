@@ -1,0 +1,168 @@
+// AGGREGATE: how the messages of a row, the boundary among them, become one or more statistics, and the way back.
+//
+// `Gather` sees each message once and never stores it. `Spread` is the way back: where ties matter it sees the messages
+// twice, first to count (`look`), then to hand each its share of the gradient (`gradient`).
+#pragma once
+
+#include "lanes.hpp"
+
+namespace nbfnet::NBFNET_ISA {
+
+// The variance under a standard deviation is at least this.
+inline constexpr double least_variance = 1e-6;
+
+// sum of m
+struct Sum {
+    static constexpr int statistics = 1;
+    static constexpr bool looks_first = false;
+
+    template <class V>
+    struct Gather {
+        V sum;
+        NBFNET_INLINE void start(V boundary) { sum = boundary; }
+        NBFNET_INLINE void add(V m) { sum += m; }
+        NBFNET_INLINE void finish(ScalarOf<V>, V (&out)[1]) const { out[0] = sum; }
+    };
+
+    template <class V>
+    struct Spread {
+        V grad;
+        NBFNET_INLINE void start(const V (&g)[1], const V (&)[1]) { grad = g[0]; }
+        NBFNET_INLINE void look(V) {}
+        NBFNET_INLINE void settle(ScalarOf<V>) {}
+        NBFNET_INLINE V gradient(V) const { return grad; }
+    };
+};
+
+// sum of m / number of messages
+struct Mean {
+    static constexpr int statistics = 1;
+    static constexpr bool looks_first = false;
+
+    template <class V>
+    struct Gather {
+        V sum;
+        NBFNET_INLINE void start(V boundary) { sum = boundary; }
+        NBFNET_INLINE void add(V m) { sum += m; }
+        NBFNET_INLINE void finish(ScalarOf<V> messages, V (&out)[1]) const { out[0] = sum * (1 / messages); }
+    };
+
+    template <class V>
+    struct Spread {
+        V grad;
+        NBFNET_INLINE void start(const V (&g)[1], const V (&)[1]) { grad = g[0]; }
+        NBFNET_INLINE void look(V) {}
+        NBFNET_INLINE void settle(ScalarOf<V> messages) { grad = grad * (1 / messages); }
+        NBFNET_INLINE V gradient(V) const { return grad; }
+    };
+};
+
+// Tied messages share the gradient of an extremum equally; a message that is not a number ties with nothing.
+template <class V>
+struct Ties {
+    V extremum, count, share;
+    NBFNET_INLINE void start(V grad, V out) {
+        extremum = out;
+        count = V{};
+        share = grad;
+    }
+    NBFNET_INLINE void look(V m) { count = m == extremum ? count + 1 : count; }
+    NBFNET_INLINE void settle() { share = share / maximum(count, V{} + 1); }
+    NBFNET_INLINE V add_gradient(V m, V grad) const { return m == extremum ? grad + share : grad; }
+};
+
+// max or min of m
+template <bool Largest>
+struct Extremum {
+    static constexpr int statistics = 1;
+    static constexpr bool looks_first = true;
+
+    template <class V>
+    struct Gather {
+        V extremum;
+        NBFNET_INLINE void start(V boundary) { extremum = boundary; }
+        NBFNET_INLINE void add(V m) {
+            // A message that is not a number must win, and stay.
+            const auto wins = Largest ? m > extremum : m < extremum;
+            extremum = wins | (m != m) ? m : extremum;
+        }
+        NBFNET_INLINE void finish(ScalarOf<V>, V (&out)[1]) const { out[0] = extremum; }
+    };
+
+    template <class V>
+    struct Spread {
+        Ties<V> ties;
+        NBFNET_INLINE void start(const V (&g)[1], const V (&out)[1]) { ties.start(g[0], out[0]); }
+        NBFNET_INLINE void look(V m) { ties.look(m); }
+        NBFNET_INLINE void settle(ScalarOf<V>) { ties.settle(); }
+        NBFNET_INLINE V gradient(V m) const { return ties.add_gradient(m, V{}); }
+    };
+};
+using Max = Extremum<true>;
+using Min = Extremum<false>;
+
+// mean, max, min, std = sqrt(max(E[m^2] - E[m]^2, 1e-6))
+struct Pna {
+    static constexpr int statistics = 4;
+    static constexpr bool looks_first = true;
+
+    template <class V>
+    struct Gather {
+        V sum, squares, largest, smallest;
+        NBFNET_INLINE void start(V boundary) {
+            sum = largest = smallest = boundary;
+            squares = boundary * boundary;
+        }
+        NBFNET_INLINE void add(V m) {
+            sum += m;
+            squares = fused(m, m, squares);
+            largest = maximum(m, largest);
+            smallest = minimum(m, smallest);
+        }
+        NBFNET_INLINE void finish(ScalarOf<V> messages, V (&out)[4]) const {
+            const ScalarOf<V> inverse = 1 / messages;
+            const V mean = sum * inverse, variance = squares * inverse - mean * mean;
+            // The extrema overlook a message that is not a number; the mean does not.
+            out[0] = mean;
+            out[1] = mean != mean ? mean : largest;
+            out[2] = mean != mean ? mean : smallest;
+            out[3] = root(variance < V{} + ScalarOf<V>(least_variance) ? V{} + ScalarOf<V>(least_variance) : variance);
+        }
+    };
+
+    template <class V>
+    struct Spread {
+        Ties<V> largest, smallest;
+        V sum, squares, grad_mean, grad_std;  // then the gradient is constant + slope * m + the shares of ties
+        V constant, slope;
+        NBFNET_INLINE void start(const V (&g)[4], const V (&out)[4]) {
+            largest.start(g[1], out[1]);
+            smallest.start(g[2], out[2]);
+            grad_mean = g[0];
+            grad_std = g[3];
+            sum = squares = V{};
+        }
+        NBFNET_INLINE void look(V m) {
+            sum += m;
+            squares = fused(m, m, squares);
+            largest.look(m);
+            smallest.look(m);
+        }
+        NBFNET_INLINE void settle(ScalarOf<V> messages) {
+            using S = ScalarOf<V>;
+            largest.settle();
+            smallest.settle();
+            const S inverse = 1 / messages;
+            const V mean = sum * inverse, variance = squares * inverse - mean * mean;
+            const V least = V{} + S(least_variance);
+            const V deviation = root(variance < least ? least : variance);
+            slope = variance < least ? V{} : grad_std * inverse / deviation;
+            constant = grad_mean * inverse - slope * mean;
+        }
+        NBFNET_INLINE V gradient(V m) const {
+            return smallest.add_gradient(m, largest.add_gradient(m, fused(slope, m, constant)));
+        }
+    };
+};
+
+}  // namespace nbfnet::NBFNET_ISA

@@ -1,0 +1,149 @@
+// Lanes: a few numbers handled at once, in a register of whichever instruction set the file is compiled for.
+//
+// GCC's and Clang's vector types give + - * / and comparisons; what they lack is spelled out here. Files that include
+// this are compiled without contraction of a * b + c, so that a message has the same bits wherever it is computed: the
+// backward pass finds a maximum again by equality. Where a fused product is wanted, `fused` says so.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define NBFNET_INLINE inline __attribute__((always_inline))
+
+namespace nbfnet::NBFNET_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int register_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int register_bytes = 32;
+#else
+inline constexpr int register_bytes = 16;
+#endif
+
+template <class Scalar, int Count>
+struct LanesOf {
+    typedef Scalar type __attribute__((vector_size(Count * sizeof(Scalar))));
+};
+template <class Scalar>
+struct LanesOf<Scalar, 1> {
+    using type = Scalar;
+};
+template <class Scalar, int Count>
+using Lanes = typename LanesOf<Scalar, Count>::type;
+
+template <class V>
+struct ScalarOfLanes {
+    using type = std::remove_cvref_t<decltype(V{}[0])>;
+};
+template <class V>
+    requires std::is_floating_point_v<V>
+struct ScalarOfLanes<V> {
+    using type = V;
+};
+template <class V>
+using ScalarOf = typename ScalarOfLanes<V>::type;
+
+template <class V>
+inline constexpr int lane_count = sizeof(V) / sizeof(ScalarOf<V>);
+
+// step(0), step(1), ... step(Count - 1) with compile-time constants, so that arrays indexed by them stay in registers.
+template <int Count, class Step>
+NBFNET_INLINE void each(Step &&step) {
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+        (step(std::integral_constant<int, I>{}), ...);
+    }(std::make_integer_sequence<int, Count>{});
+}
+
+template <class V>
+NBFNET_INLINE V load(const ScalarOf<V> *from) {
+    V lanes;
+    __builtin_memcpy(&lanes, from, sizeof(V));
+    return lanes;
+}
+
+template <class V>
+NBFNET_INLINE void store(ScalarOf<V> *to, V lanes) {
+    __builtin_memcpy(to, &lanes, sizeof(V));
+}
+
+// Stores past the caches what is too large to be found there again; the address must be a multiple of the lanes' size.
+template <class V>
+NBFNET_INLINE void store_past_caches(ScalarOf<V> *to, V lanes) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return _mm512_stream_si512(reinterpret_cast<__m512i *>(to), (__m512i)lanes);
+#endif
+#if defined(__AVX2__)
+    if constexpr (sizeof(V) == 32) return _mm256_stream_si256(reinterpret_cast<__m256i *>(to), (__m256i)lanes);
+#endif
+#if defined(__x86_64__)
+    if constexpr (sizeof(V) == 16) return _mm_stream_si128(reinterpret_cast<__m128i *>(to), (__m128i)lanes);
+#endif
+    store<V>(to, lanes);
+}
+
+// What was stored past the caches is seen by other threads from here on.
+NBFNET_INLINE void settle_stores() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+// a * b + c, rounded once where the instruction set can.
+template <class V>
+NBFNET_INLINE V fused(V a, V b, V c) {
+#if defined(__FMA__)
+    if constexpr (std::is_same_v<ScalarOf<V>, float>) {
+        if constexpr (sizeof(V) == 16) return (V)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
+        if constexpr (sizeof(V) == 32) return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#if defined(__AVX512F__)
+        if constexpr (sizeof(V) == 64) return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#endif
+    } else {
+        if constexpr (sizeof(V) == 16) return (V)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
+        if constexpr (sizeof(V) == 32) return (V)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#if defined(__AVX512F__)
+        if constexpr (sizeof(V) == 64) return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#endif
+    }
+#endif
+    return a * b + c;
+}
+
+template <class V>
+NBFNET_INLINE V maximum(V a, V b) {
+    return a > b ? a : b;
+}
+
+template <class V>
+NBFNET_INLINE V minimum(V a, V b) {
+    return a < b ? a : b;
+}
+
+template <class V>
+NBFNET_INLINE V root(V a) {
+    if constexpr (std::is_same_v<V, float>) {
+        return __builtin_sqrtf(a);
+    } else if constexpr (std::is_same_v<V, double>) {
+        return __builtin_sqrt(a);
+    } else {
+        for (int i = 0; i < lane_count<V>; ++i) a[i] = root(a[i]);
+        return a;
+    }
+}
+
+template <class V>
+NBFNET_INLINE ScalarOf<V> sum_of_lanes(V a) {
+    if constexpr (lane_count<V> == 1) {
+        return a;
+    } else {
+        ScalarOf<V> sum = 0;
+        for (int i = 0; i < lane_count<V>; ++i) sum += a[i];
+        return sum;
+    }
+}
+
+}  // namespace nbfnet::NBFNET_ISA
