@@ -5,5 +5,7 @@
 
 void bind_counting_sort(nanobind::module_ &m);
 void bind_edges_fit(nanobind::module_ &m);
+void bind_fused_iteration(nanobind::module_ &m);
 void bind_instruction_set(nanobind::module_ &m);
 void bind_relational_spmm(nanobind::module_ &m);
+void bind_row_plan(nanobind::module_ &m);

@@ -7,6 +7,8 @@ NB_MODULE(_native, m) {
     m.doc() = "Compiled core of nbfnet. Arrays in, arrays out; every check is done by the Python caller.";
     bind_counting_sort(m);
     bind_edges_fit(m);
+    bind_row_plan(m);
+    bind_fused_iteration(m);
     bind_instruction_set(m);
     bind_relational_spmm(m);
 }

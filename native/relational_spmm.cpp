@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "operator_names.hpp"
 #include "relational_spmm_batch.hpp"
 
 namespace nb = nanobind;
@@ -22,22 +23,6 @@ template <class Scalar>
 using InOfAnyDims = nb::ndarray<const Scalar, nb::c_contig, nb::device::cpu>;
 template <class Scalar>
 using OutOfAnyDims = nb::ndarray<Scalar, nb::c_contig, nb::device::cpu>;
-
-Message message_named(const std::string &name) {
-    if (name == "transe") return Message::transe;
-    if (name == "distmult") return Message::distmult;
-    if (name == "rotate") return Message::rotate;
-    throw nb::value_error(("no kernel for the message '" + name + "'").c_str());
-}
-
-Aggregate aggregate_named(const std::string &name) {
-    if (name == "sum") return Aggregate::sum;
-    if (name == "mean") return Aggregate::mean;
-    if (name == "max") return Aggregate::max;
-    if (name == "min") return Aggregate::min;
-    if (name == "pna") return Aggregate::pna;
-    throw nb::value_error(("no kernel for the aggregate '" + name + "'").c_str());
-}
 
 template <class Scalar>
 Batch<Scalar> make_batch(const In<Scalar, 3> &source, const In<Scalar, 3> &relation, const In<Scalar, 3> &boundary,

@@ -7,9 +7,7 @@ import numpy.typing as npt
 
 Float = TypeVar("Float", np.float32, np.float64)
 
-def counting_sort(
-    keys: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], order: npt.NDArray[np.int64]
-) -> None: ...
+def counting_sort(keys: npt.NDArray[np.int32], indptr: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> None: ...
 def edges_fit(
     indptr: npt.NDArray[np.int64],
     source_index: npt.NDArray[np.int32],

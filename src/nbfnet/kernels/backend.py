@@ -55,9 +55,7 @@ def use_backend(choice: Choice) -> Iterator[None]:
         globals()["_choice"] = before
 
 
-def backend_for(
-    device: torch.device, dtype: torch.dtype, message: str | None, aggregate: str | None
-) -> Backend:
+def backend_for(device: torch.device, dtype: torch.dtype, message: str | None, aggregate: str | None) -> Backend:
     """The backend that serves operators of these registered names (None: a user's own) on such tensors.
 
     Raises:
@@ -76,9 +74,7 @@ def backend_for(
     return "reference" if obstacle else "cpu"
 
 
-def _obstacle(
-    device: torch.device, dtype: torch.dtype, message: str | None, aggregate: str | None
-) -> str | None:
+def _obstacle(device: torch.device, dtype: torch.dtype, message: str | None, aggregate: str | None) -> str | None:
     if not native_available():
         return "the compiled extension is not there (not built, or turned off by NBFNET_NATIVE=0)"
     if device.type != "cpu":
@@ -95,9 +91,7 @@ def _obstacle(
 def _check_choice(choice: str) -> None:
     if choice not in get_args(Choice):
         known = ", ".join(repr(name) for name in get_args(Choice))
-        raise BackendError(
-            f"unknown backend {choice!r} (from set_backend or NBFNET_BACKEND): choose one of {known}"
-        )
+        raise BackendError(f"unknown backend {choice!r} (from set_backend or NBFNET_BACKEND): choose one of {known}")
 
 
 def _warn_once() -> None:

@@ -59,9 +59,7 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of source, edge_representation, boundary and weight (empty where it is not asked for)."""
     gradients = empty_gradients(source, edge_representation, boundary, weight, weight_gradient)
-    inputs = _arrays(
-        grad_out, out, source, edge_representation, boundary, indptr, source_index, relation, weight
-    )
+    inputs = _arrays(grad_out, out, source, edge_representation, boundary, indptr, source_index, relation, weight)
     of_weight = gradients[3] if weight_gradient else None
     _kernel().relational_spmm_backward(
         *inputs, *_arrays(*gradients[:3], of_weight), message, aggregate, torch.get_num_threads()
@@ -91,9 +89,7 @@ def empty_gradients(
 
 def _kernel() -> ModuleType:
     if native is None:
-        raise BackendError(
-            "the compiled extension is not there (not built, or turned off by NBFNET_NATIVE=0)"
-        )
+        raise BackendError("the compiled extension is not there (not built, or turned off by NBFNET_NATIVE=0)")
     return native
 
 

@@ -90,20 +90,14 @@ def _check(
     if weight is not None:
         _expect("weight", weight, num_edges, weight.dtype)
     if len(edge_representation) not in (1, num_queries):
-        raise OperatorError(
-            f"edge_representation has {len(edge_representation)} queries, expected {num_queries}, or 1"
-        )
+        raise OperatorError(f"edge_representation has {len(edge_representation)} queries, expected {num_queries}, or 1")
 
 
 def _expect(name: str, tensor: Tensor, shape: tuple[int | None, ...], dtype: torch.dtype) -> None:
-    fits = tensor.dim() == len(shape) and all(
-        e is None or g == e for g, e in zip(tensor.shape, shape, strict=True)
-    )
+    fits = tensor.dim() == len(shape) and all(e is None or g == e for g, e in zip(tensor.shape, shape, strict=True))
     if not fits or tensor.dtype != dtype:
         expected = ", ".join("any" if n is None else str(n) for n in shape)
-        raise OperatorError(
-            f"{name} is {tuple(tensor.shape)} of {tensor.dtype}, expected ({expected}) of {dtype}"
-        )
+        raise OperatorError(f"{name} is {tuple(tensor.shape)} of {tensor.dtype}, expected ({expected}) of {dtype}")
 
 
 _INPUTS = (

@@ -1,0 +1,49 @@
+// Buffer: an array aligned to cache lines. It stands in the namespace of its instruction set, as everything does that a
+// kernel file compiles: a std::vector's functions are merged across files, and the merged copy may use instructions that
+// the machine does not have.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace nbfnet::NBFNET_ISA {
+
+template <class T>
+class Buffer {
+  public:
+    Buffer() = default;
+    explicit Buffer(int64_t size) { resize(size); }
+    Buffer(Buffer &&other) noexcept : block(std::exchange(other.block, nullptr)), count(std::exchange(other.count, 0)) {}
+    Buffer(const Buffer &) = delete;
+    Buffer &operator=(const Buffer &) = delete;
+    ~Buffer() { std::free(block); }
+
+    // Any earlier content is lost; the new one is all zeros.
+    void resize(int64_t size) {
+        std::free(block);
+        block = nullptr;
+        count = size;
+        if (size == 0) return;
+        const size_t bytes = (static_cast<size_t>(size) * sizeof(T) + 63) / 64 * 64;
+        block = static_cast<T *>(std::aligned_alloc(64, bytes));
+        if (!block) throw std::bad_alloc();
+        std::memset(block, 0, bytes);
+    }
+    void clear_to_zero() {
+        if (count) std::memset(block, 0, static_cast<size_t>(count) * sizeof(T));
+    }
+    T *data() { return block; }
+    const T *data() const { return block; }
+    int64_t size() const { return count; }
+    T &operator[](int64_t i) { return block[i]; }
+    const T &operator[](int64_t i) const { return block[i]; }
+
+  private:
+    T *block = nullptr;
+    int64_t count = 0;
+};
+
+}  // namespace nbfnet::NBFNET_ISA

@@ -1,0 +1,286 @@
+// The dense half of a fused iteration: [h, statistics] -> projection -> LayerNorm -> ReLU -> shortcut, and the way back.
+//
+// PNA's three scalers are folded into the projection: W_0 + s_v W_1 + W_2 / max(s_v, 0.01) is one matrix for each degree,
+// so the 12 d features are never built, and rows in the order of degree share it.
+#pragma once
+
+#include "buffer.hpp"
+#include "fused_iteration.hpp"
+#include "small_matrix.hpp"
+
+namespace nbfnet::NBFNET_ISA {
+
+inline constexpr int64_t tile_rows = 48;
+inline constexpr double norm_epsilon = 1e-5;
+inline constexpr double least_scale = 0.01;
+
+// A layer's weights, laid out for the products of both directions. `Scalers` is 3 with PNA, else 1.
+template <class Scalar, int Scalers>
+struct PackedWeights {
+    int64_t dim, statistics, width, dim_padded, width_padded;  // width = statistics * dim
+    Buffer<Scalar> self, self_back;    // (dim in, dim out padded), (dim out, dim in padded)
+    Buffer<Scalar> features[Scalers];  // (width, dim out padded)
+    Buffer<Scalar> features_back[Scalers];  // (dim out, width padded)
+
+    PackedWeights(const Layer<Scalar> &layer, int64_t statistics_)
+        : dim(layer.dim), statistics(statistics_), width(dim * statistics), dim_padded(padded<Scalar>(dim)),
+          width_padded(padded<Scalar>(width)) {
+        self.resize(dim * dim_padded);
+        self_back.resize(dim * dim_padded);
+        for (int s = 0; s < Scalers; ++s) {
+            features[s].resize(width * dim_padded);
+            features_back[s].resize(dim * width_padded);
+        }
+        const int64_t columns = dim + width * Scalers;
+        for (int64_t o = 0; o < dim; ++o) {
+            const Scalar *row = layer.weight + o * columns;
+            for (int64_t i = 0; i < dim; ++i) self[i * dim_padded + o] = self_back[o * dim_padded + i] = row[i];
+            for (int64_t i = 0; i < dim; ++i)
+                for (int64_t k = 0; k < statistics; ++k)
+                    for (int s = 0; s < Scalers; ++s) {
+                        const Scalar value = row[dim + column(i, k, s)];
+                        features[s][(k * dim + i) * dim_padded + o] = value;
+                        features_back[s][o * width_padded + k * dim + i] = value;
+                    }
+        }
+    }
+
+    // Where feature (dim i, statistic k, scaler s) stands in a row of the weight, after the first dim columns.
+    int64_t column(int64_t i, int64_t k, int s) const { return (i * statistics + k) * Scalers + s; }
+};
+
+// Gradients of the weights, each thread's own until all are added up.
+template <class Scalar, int Scalers>
+struct WeightSums {
+    Buffer<Scalar> self, features[Scalers], bias, norm_weight, norm_bias;
+
+    explicit WeightSums(const PackedWeights<Scalar, Scalers> &w)
+        : self(w.dim * w.dim_padded), bias(w.dim_padded), norm_weight(w.dim_padded), norm_bias(w.dim_padded) {
+        for (auto &matrix : features) matrix.resize(w.dim * w.width_padded);
+    }
+
+    void add_to(const LayerGradient<Scalar> &out, const PackedWeights<Scalar, Scalers> &w, bool layer_norm) const {
+        const int64_t columns = w.dim + w.width * Scalers;
+        for (int64_t o = 0; o < w.dim; ++o) {
+            Scalar *row = out.weight + o * columns;
+            for (int64_t i = 0; i < w.dim; ++i) row[i] += self[o * w.dim_padded + i];
+            for (int64_t i = 0; i < w.dim; ++i)
+                for (int64_t k = 0; k < w.statistics; ++k)
+                    for (int s = 0; s < Scalers; ++s)
+                        row[w.dim + w.column(i, k, s)] += features[s][o * w.width_padded + k * w.dim + i];
+            out.bias[o] += bias[o];
+            if (layer_norm) {
+                out.norm_weight[o] += norm_weight[o];
+                out.norm_bias[o] += norm_bias[o];
+            }
+        }
+    }
+};
+
+// One thread's tile: its rows on the way forward, and back again.
+template <class Scalar, int Scalers>
+class TileLayer {
+  public:
+    TileLayer(const Layer<Scalar> &layer, const PackedWeights<Scalar, Scalers> &weights)
+        : l(layer), w(weights), own(tile_rows * w.dim_padded), statistics(tile_rows * w.width_padded),
+          projected(tile_rows * w.dim_padded), grad(tile_rows * w.dim_padded),
+          grad_statistics(tile_rows * w.width_padded), grad_own(tile_rows * w.dim_padded), scale(tile_rows),
+          combined(w.width * w.dim_padded), combined_back(w.dim * w.width_padded), run_sum(w.dim * w.width_padded) {}
+
+    Scalar *own_row(int64_t i) { return own.data() + i * w.dim_padded; }
+    Scalar *statistics_row(int64_t i) { return statistics.data() + i * w.width_padded; }
+    Scalar *grad_row(int64_t i) { return grad.data() + i * w.dim_padded; }
+    Scalar *grad_own_row(int64_t i) { return grad_own.data() + i * w.dim_padded; }
+    Scalar *grad_statistics_row(int64_t i) { return grad_statistics.data() + i * w.width_padded; }
+    void set_scale(int64_t i, Scalar s) { scale[i] = s; }
+
+    // y = W_self h + W_degree statistics + b
+    void project(int64_t rows) {
+        for (int64_t i = 0; i < rows; ++i)
+            for (int64_t o = 0; o < w.dim; ++o) projected[i * w.dim_padded + o] = l.bias[o];
+        multiply_add<Scalar>(rows, w.dim, w.dim, own.data(), w.dim_padded, w.self.data(), w.dim_padded,
+                             projected.data(), w.dim_padded);
+        each_run(rows, [&](int64_t begin, int64_t end) {
+            multiply_add<Scalar>(end - begin, w.dim, w.width, statistics_row(begin), w.width_padded, matrix(scale[begin]),
+                                 w.dim_padded, projected.data() + begin * w.dim_padded, w.dim_padded);
+        });
+    }
+
+    // out = shortcut h + ReLU(LayerNorm(y))
+    void finish(int64_t i, Scalar *out) const {
+        const Scalar *y = projected.data() + i * w.dim_padded, *h = own.data() + i * w.dim_padded;
+        const Moments m = moments(y);
+        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
+            const V z = activate<V>(y, m, o).value;
+            store<V>(out + o, l.shortcut ? z + load<V>(h + o) : z);
+        });
+    }
+
+    // From the gradient of the rows (in grad_row) to that of y (in place), of h (grad_own) and of the statistics.
+    void backward(int64_t rows, WeightSums<Scalar, Scalers> &sums) {
+        for (int64_t i = 0; i < rows; ++i) unfinish(i, sums);
+        std::memset(grad_statistics.data(), 0, rows * w.width_padded * sizeof(Scalar));
+        multiply_add<Scalar>(rows, w.dim, w.dim, grad.data(), w.dim_padded, w.self_back.data(), w.dim_padded,
+                             grad_own.data(), w.dim_padded);
+        multiply_add<Scalar, true>(w.dim, w.dim, rows, grad.data(), w.dim_padded, own.data(), w.dim_padded,
+                                   sums.self.data(), w.dim_padded);
+        each_run(rows, [&](int64_t begin, int64_t end) {
+            multiply_add<Scalar>(end - begin, w.width, w.dim, grad_row(begin), w.dim_padded, matrix_back(scale[begin]),
+                                 w.width_padded, grad_statistics_row(begin), w.width_padded);
+            begin_sum(scale[begin], sums);
+            multiply_add<Scalar, true>(w.dim, w.width, end - begin, grad_row(begin), w.dim_padded, statistics_row(begin),
+                                       w.width_padded, run_sum.data(), w.width_padded);
+        });
+    }
+
+    // What the last run of rows has summed up goes into the gradient of each scaler's matrix.
+    void flush(WeightSums<Scalar, Scalers> &sums) {
+        if (!summing) return;
+        Scalar factor[3];
+        factors(sum_scale, factor);
+        for (int s = 0; s < Scalers; ++s)
+            for (int64_t i = 0; i < w.dim * w.width_padded; ++i) sums.features[s][i] += factor[s] * run_sum[i];
+        summing = false;
+    }
+
+  private:
+    struct Moments {
+        Scalar mean, inverse;
+    };
+
+    // Calls work<V>(dim) with whole registers, then with single numbers.
+    template <class Work>
+    NBFNET_INLINE void each_lanes(const Work &work) const {
+        constexpr int lanes = register_lanes<Scalar>;
+        int64_t o = 0;
+        for (; o + lanes <= w.dim; o += lanes) work.template operator()<Lanes<Scalar, lanes>>(o);
+        for (; o < w.dim; ++o) work.template operator()<Scalar>(o);
+    }
+
+    // The sum over all dims of term<V>(dim).
+    template <class Term>
+    NBFNET_INLINE Scalar sum_over_dims(const Term &term) const {
+        Lanes<Scalar, register_lanes<Scalar>> wide{};
+        Scalar narrow = 0;
+        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
+            if constexpr (lane_count<V> > 1) wide += term.template operator()<V>(o);
+            else narrow += term.template operator()<V>(o);
+        });
+        return narrow + sum_of_lanes(wide);
+    }
+
+    Moments moments(const Scalar *y) const {
+        if (!l.layer_norm) return {0, 1};
+        const Scalar sum = sum_over_dims([&]<class V>(int64_t o) { return load<V>(y + o); });
+        const Scalar mean = sum / w.dim;
+        const Scalar squares = sum_over_dims([&]<class V>(int64_t o) {
+            const V away = load<V>(y + o) - mean;
+            return away * away;
+        });
+        return {mean, 1 / root(squares / w.dim + Scalar(norm_epsilon))};
+    }
+
+    template <class V>
+    struct Activated {
+        V normal, value;  // (y - mean) / deviation, and ReLU of its affine image
+    };
+
+    template <class V>
+    NBFNET_INLINE Activated<V> activate(const Scalar *y, const Moments &m, int64_t o) const {
+        V normal = load<V>(y + o), z = normal;
+        if (l.layer_norm) {
+            normal = (normal - m.mean) * m.inverse;
+            z = normal * load<V>(l.norm_weight + o) + load<V>(l.norm_bias + o);
+        }
+        return {normal, z > 0 ? z : V{}};
+    }
+
+    template <class V>
+    static NBFNET_INLINE void add(Scalar *to, V value) {
+        store<V>(to, load<V>(to) + value);
+    }
+
+    void unfinish(int64_t i, WeightSums<Scalar, Scalers> &sums) {
+        const Scalar *y = projected.data() + i * w.dim_padded;
+        Scalar *g = grad_row(i), *own_grad = grad_own_row(i);
+        const Moments m = moments(y);
+        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
+            const Activated<V> a = activate<V>(y, m, o);
+            const V incoming = load<V>(g + o);
+            V through = a.value > 0 ? incoming : V{};
+            store<V>(own_grad + o, l.shortcut ? incoming : V{});
+            if (l.layer_norm) {
+                add<V>(sums.norm_weight.data() + o, through * a.normal);
+                add<V>(sums.norm_bias.data() + o, through);
+                through = through * load<V>(l.norm_weight + o);
+            }
+            store<V>(g + o, through);
+        });
+        if (l.layer_norm) {
+            const Scalar mean = sum_over_dims([&]<class V>(int64_t o) { return load<V>(g + o); }) / w.dim;
+            const Scalar slope = sum_over_dims([&]<class V>(int64_t o) {
+                return load<V>(g + o) * ((load<V>(y + o) - m.mean) * m.inverse);
+            }) / w.dim;
+            each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
+                const V normal = (load<V>(y + o) - m.mean) * m.inverse;
+                store<V>(g + o, (load<V>(g + o) - mean - normal * slope) * m.inverse);
+            });
+        }
+        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) { add<V>(sums.bias.data() + o, load<V>(g + o)); });
+    }
+
+    template <class Do>
+    void each_run(int64_t rows, Do &&work) {
+        for (int64_t begin = 0, end; begin < rows; begin = end) {
+            end = begin + 1;
+            while (end < rows && (Scalers == 1 || scale[end] == scale[begin])) ++end;
+            work(begin, end);
+        }
+    }
+
+    static void factors(Scalar s, Scalar (&factor)[3]) {
+        factor[0] = 1;
+        factor[1] = s;
+        factor[2] = 1 / (s > Scalar(least_scale) ? s : Scalar(least_scale));
+    }
+
+    const Scalar *matrix(Scalar s) { return combine(s, w.features, combined, combined_scale); }
+    const Scalar *matrix_back(Scalar s) { return combine(s, w.features_back, combined_back, combined_back_scale); }
+
+    static const Scalar *combine(Scalar s, const Buffer<Scalar> (&parts)[Scalers], Buffer<Scalar> &into,
+                                 Scalar &into_scale) {
+        if constexpr (Scalers == 1) {
+            return parts[0].data();
+        } else {
+            if (!(into_scale == s)) {
+                Scalar f[3];
+                factors(s, f);
+                const Scalar *a = parts[0].data(), *b = parts[1].data(), *c = parts[2].data();
+                Scalar *to = into.data();
+                const int64_t size = into.size();
+                for (int64_t i = 0; i < size; ++i) to[i] = a[i] + f[1] * b[i] + f[2] * c[i];
+                into_scale = s;
+            }
+            return into.data();
+        }
+    }
+
+    void begin_sum(Scalar s, WeightSums<Scalar, Scalers> &sums) {
+        if (summing && (Scalers == 1 || s == sum_scale)) return;
+        flush(sums);
+        run_sum.clear_to_zero();
+        sum_scale = s;
+        summing = true;
+    }
+
+    const Layer<Scalar> &l;
+    const PackedWeights<Scalar, Scalers> &w;
+    Buffer<Scalar> own, statistics, projected;         // (row, dim), (row, width), (row, dim), all padded
+    Buffer<Scalar> grad, grad_statistics, grad_own;
+    Buffer<Scalar> scale;                              // (row)
+    Buffer<Scalar> combined, combined_back, run_sum;
+    Scalar combined_scale = __builtin_nan(""), combined_back_scale = __builtin_nan(""), sum_scale = 0;
+    bool summing = false;
+};
+
+}  // namespace nbfnet::NBFNET_ISA

@@ -1,0 +1,151 @@
+// The sparse half of a fused iteration: statistics of the messages into each row, and the way back; and the two together.
+#pragma once
+
+#include "aggregate.hpp"
+#include "fused_layer.hpp"
+#include "message.hpp"
+#include "parallel.hpp"
+#include "tile.hpp"
+
+namespace nbfnet::NBFNET_ISA {
+
+// Where a node's representation of the iteration before stands, for the group at hand; -1 is the zero row.
+class RowMap {
+  public:
+    RowMap(const RowPlan &plan, int64_t iteration, int64_t nodes)
+        : plan(plan), level(plan.levels[iteration - 1]), own(nodes), back(nodes) {
+        for (int64_t v = 0; v < nodes; ++v) own[v] = back[v] = -1;
+    }
+
+    void enter(int64_t group) {
+        if (group == current) return;
+        if (current >= 0) mark(own, current, false);
+        mark(own, group, true);
+        const int64_t background = plan.background(group);
+        if (current < 0 || background != plan.background(current)) {
+            if (current >= 0) mark(back, plan.background(current), false);
+            mark(back, background, true);
+        }
+        current = group;
+    }
+
+    int32_t operator[](int32_t node) const {
+        const int32_t row = own[node];
+        return row < 0 ? back[node] : row;
+    }
+
+  private:
+    void mark(Buffer<int32_t> &rows, int64_t group, bool set) {
+        for (int64_t i = level.begin[group]; i < level.begin[group + 1]; ++i)
+            rows[level.node[i]] = set ? static_cast<int32_t>(i) : -1;
+    }
+
+    const RowPlan &plan;
+    const Level &level;
+    Buffer<int32_t> own, back;
+    int64_t current = -1;
+};
+
+// The in-edges of one row: rows of the iteration before, and relations.
+template <class Scalar>
+struct InEdges {
+    const int32_t *row, *relation;
+    int64_t count, dim;
+    const Scalar *previous, *relations, *boundary;
+};
+
+template <class M, class A, class Scalar>
+NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
+    const int64_t dim = in.dim, part = dim / M::parts;
+    each_tile<Scalar, M::parts>(part, [&]<class T>(int64_t first) __attribute__((always_inline)) {
+        using V = typename T::V;
+        T x, w, m;
+        typename A::template Gather<V> gather[T::Count][T::Parts];
+        m.load(in.boundary + first, part);
+        T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
+        const Scalar *previous = in.previous + first, *relations = in.relations + first;
+        for (int64_t e = 0; e < in.count; ++e) {
+            x.load(previous + in.row[e] * dim, part);
+            w.load(relations + in.relation[e] * dim, part);
+            each<T::Count>([&](auto i) __attribute__((always_inline)) {
+                M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
+                each<T::Parts>([&](auto p) __attribute__((always_inline)) { gather[i][p].add(m.lanes[i][p]); });
+            });
+        }
+        T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
+            V result[A::statistics];
+            gather[i][p].finish(Scalar(in.count + 1), result);
+            each<A::statistics>([&](auto k) __attribute__((always_inline)) {
+                store<V>(out + k * dim + first + T::offset(i, p, part), result[k]);
+            });
+        });
+    });
+}
+
+// Where the gradients of a row's in-edges go.
+template <class Scalar>
+struct EdgeGradients {
+    Scalar *own, *back;        // bases of (row of the level before, dim): of the query's rows, of backgrounds' rows
+    int32_t first_background;  // rows from here on are backgrounds'
+    Scalar *relations;         // (relation, dim)
+    Scalar *boundary;          // (dim)
+};
+
+template <class M, class A, class Scalar>
+NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out, const Scalar *grad_out,
+                                   const EdgeGradients<Scalar> &to) {
+    const int64_t dim = in.dim, part = dim / M::parts;
+    each_tile<Scalar, M::parts>(part, [&]<class T>(int64_t first) __attribute__((always_inline)) {
+        using V = typename T::V;
+        T x, w, m, dm, dx, dw, boundary;
+        typename A::template Spread<V> spread[T::Count][T::Parts];
+        boundary.load(in.boundary + first, part);
+        T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
+            V g[A::statistics], o[A::statistics];
+            each<A::statistics>([&](auto k) __attribute__((always_inline)) {
+                const int64_t at = k * dim + first + T::offset(i, p, part);
+                g[k] = load<V>(grad_out + at);
+                o[k] = load<V>(out + at);
+            });
+            spread[i][p].start(g, o);
+            spread[i][p].look(boundary.lanes[i][p]);
+        });
+        const Scalar *previous = in.previous + first, *relations = in.relations + first;
+        if constexpr (A::looks_first)
+            for (int64_t e = 0; e < in.count; ++e) {
+                x.load(previous + in.row[e] * dim, part);
+                w.load(relations + in.relation[e] * dim, part);
+                each<T::Count>([&](auto i) __attribute__((always_inline)) {
+                    M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
+                    each<T::Parts>([&](auto p) __attribute__((always_inline)) { spread[i][p].look(m.lanes[i][p]); });
+                });
+            }
+        dx.load(to.boundary + first, part);
+        T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
+            spread[i][p].settle(Scalar(in.count + 1));
+            dx.lanes[i][p] += spread[i][p].gradient(boundary.lanes[i][p]);
+        });
+        dx.store(to.boundary + first, part);
+        Scalar *own = to.own + first, *back = to.back + first, *grad_relations = to.relations + first;
+        for (int64_t e = 0; e < in.count; ++e) {
+            const int64_t row = in.row[e];
+            Scalar *grad_x = (row >= to.first_background ? back : own) + row * dim;
+            Scalar *grad_w = grad_relations + in.relation[e] * dim;
+            x.load(previous + row * dim, part);
+            w.load(relations + in.relation[e] * dim, part);
+            dx.load(grad_x, part);
+            dw.load(grad_w, part);
+            each<T::Count>([&](auto i) __attribute__((always_inline)) {
+                M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
+                each<T::Parts>([&](auto p) __attribute__((always_inline)) {
+                    dm.lanes[i][p] = spread[i][p].gradient(m.lanes[i][p]);
+                });
+                M::add_gradient(x.lanes[i], w.lanes[i], dm.lanes[i], dx.lanes[i], dw.lanes[i]);
+            });
+            dx.store(grad_x, part);
+            dw.store(grad_w, part);
+        }
+    });
+}
+
+}  // namespace nbfnet::NBFNET_ISA

@@ -1,0 +1,285 @@
+// Two bounded breadth-first searches a query find the rows that can matter.
+//
+// h^(t)_v of a query depends on its source u only once dist(u, v) <= t; before, it is the background's b^(t)_v. And it
+// matters only if dist(v, nearest target) <= T - t. So v is a row of its query exactly for
+//     first_v = dist(u, v) <= t <= T - dist(v, nearest target) = last_v.
+// The background b^(t)_v is computed for t <= need_v, the latest iteration at which anything reads it.
+#include "row_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "parallel.hpp"
+
+namespace nbfnet {
+
+namespace {
+
+constexpr int8_t never = 127;  // beyond any number of iterations
+
+// A query's nodes with the iterations first .. last at which each is a row.
+struct Cone {
+    std::vector<int32_t> node;
+    std::vector<int8_t> first, last;
+    double edges = 0, rows = 0;  // over all iterations
+};
+
+// The searches' memory: one for each thread, clean between queries.
+struct Search {
+    std::vector<int8_t> first, to_target;  // (node)
+    std::vector<int32_t> reached, queue;
+
+    explicit Search(int64_t nodes) : first(nodes, never), to_target(nodes, never) {}
+
+    void forward(const Graph &g, int32_t source, int64_t iterations) {
+        reached.assign(1, source);
+        first[source] = 0;
+        for (size_t i = 0; i < reached.size(); ++i) {
+            const int32_t u = reached[i];
+            if (first[u] == iterations) break;
+            for (int64_t e = g.out_indptr[u]; e < g.out_indptr[u + 1]; ++e) {
+                const int32_t v = g.target[e];
+                if (first[v] == never) {
+                    first[v] = static_cast<int8_t>(first[u] + 1);
+                    reached.push_back(v);
+                }
+            }
+        }
+    }
+
+    // From the targets back, only through nodes that the source reaches early enough to matter.
+    void backward(const Graph &g, const int32_t *begin, const int32_t *end, int64_t iterations) {
+        queue.clear();
+        for (const int32_t *v = begin; v != end; ++v)
+            if (first[*v] <= iterations && to_target[*v] == never) {
+                to_target[*v] = 0;
+                queue.push_back(*v);
+            }
+        for (size_t i = 0; i < queue.size(); ++i) {
+            const int32_t v = queue[i];
+            const int8_t away = static_cast<int8_t>(to_target[v] + 1);
+            for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) {
+                const int32_t x = g.source[e];
+                if (to_target[x] == never && first[x] <= iterations - away) {
+                    to_target[x] = away;
+                    queue.push_back(x);
+                }
+            }
+        }
+    }
+
+    void clean() {
+        for (const int32_t v : reached) first[v] = never;
+        for (const int32_t v : queue) to_target[v] = never;
+        queue.clear();
+    }
+};
+
+int64_t degree(const Graph &g, int32_t v) { return g.indptr[v + 1] - g.indptr[v]; }
+
+// What a query's rows read of the background: their in-neighbours, and themselves, as long as the source has not come.
+void add_need(const Graph &g, const Cone &cone, const Search &search, int8_t *need) {
+    for (size_t i = 0; i < cone.node.size(); ++i) {
+        const int32_t v = cone.node[i];
+        need[v] = std::max<int8_t>(need[v], cone.first[i] - 1);
+        for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) {
+            const int32_t x = g.source[e];
+            if (search.first[x] >= cone.first[i])
+                need[x] = std::max<int8_t>(need[x], std::min(cone.last[i], search.first[x]) - 1);
+        }
+    }
+}
+
+// b^(t)_v reads b^(t-1) of v's in-neighbours: the need spreads backwards, from late iterations to early ones.
+void spread_need(const Graph &g, int64_t iterations, int8_t *need) {
+    std::vector<std::vector<int32_t>> due(iterations + 1);
+    for (int64_t v = 0; v < g.nodes; ++v)
+        if (need[v] > 0) due[need[v]].push_back(static_cast<int32_t>(v));
+    for (int64_t t = iterations; t > 1; --t)
+        for (size_t i = 0; i < due[t].size(); ++i) {
+            const int32_t v = due[t][i];
+            for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) {
+                const int32_t x = g.source[e];
+                if (need[x] < t - 1) {
+                    need[x] = static_cast<int8_t>(t - 1);
+                    due[t - 1].push_back(x);
+                }
+            }
+        }
+}
+
+class Planner {
+  public:
+    explicit Planner(const PlanRequest &request) : r(request), g(request.graph) {
+        by_degree.resize(g.nodes);
+        std::iota(by_degree.begin(), by_degree.end(), 0);
+        std::stable_sort(by_degree.begin(), by_degree.end(),
+                         [&](int32_t a, int32_t b) { return degree(g, a) < degree(g, b); });
+        rank.resize(g.nodes);
+        for (int64_t i = 0; i < g.nodes; ++i) rank[by_degree[i]] = static_cast<int32_t>(i);
+    }
+
+    RowPlan plan() {
+        RowPlan result;
+        result.queries = static_cast<int64_t>(r.source.size());
+        result.families = r.families;
+        result.iterations = r.iterations;
+        result.source = r.source;
+        result.source.resize(result.groups(), -1);
+        result.family = r.family;
+        for (int64_t f = 0; f < r.families; ++f) result.family.push_back(static_cast<int32_t>(f));
+
+        cones.resize(result.queries);
+        needs.assign(r.families, {});
+        dense.assign(r.families, !r.frontier);
+        if (r.frontier) find_cones();
+        if (r.frontier) choose_dense_families();
+        list_rows(result);
+        find_targets(result);
+        return result;
+    }
+
+  private:
+    bool all_targets() const { return r.target_begin.empty(); }
+
+    void find_cones() {
+        const int threads = std::max(1, r.threads);
+        std::vector<std::vector<std::vector<int8_t>>> need_of_thread(threads);
+        parallel(threads, [&](int thread) {
+            Search search(g.nodes);
+            auto &need = need_of_thread[thread];
+            need.resize(r.families);
+            for (size_t q = thread; q < r.source.size(); q += threads) {
+                auto &mine = need[r.family[q]];
+                if (mine.empty()) mine.assign(g.nodes, -1);
+                find_cone(q, search, mine.data());
+            }
+        });
+        parallel(threads, [&](int thread) {
+            for (int64_t f = thread; f < r.families; f += threads) {
+                auto &need = needs[f];
+                need.assign(g.nodes, -1);
+                for (const auto &of_thread : need_of_thread)
+                    if (!of_thread[f].empty())
+                        for (int64_t v = 0; v < g.nodes; ++v) need[v] = std::max(need[v], of_thread[f][v]);
+                spread_need(g, r.iterations, need.data());
+            }
+        });
+    }
+
+    void find_cone(size_t q, Search &search, int8_t *need) {
+        const int8_t last = static_cast<int8_t>(r.iterations);
+        Cone &cone = cones[q];
+        search.forward(g, r.source[q], r.iterations);
+        if (all_targets()) {
+            for (int64_t v = 0; v < g.nodes; ++v)
+                if (search.first[v] == never) need[v] = last;
+            cone.node = search.reached;
+        } else {
+            const int32_t *begin = r.target.data() + r.target_begin[q], *end = r.target.data() + r.target_begin[q + 1];
+            search.backward(g, begin, end, r.iterations);
+            for (const int32_t *v = begin; v != end; ++v)
+                if (search.first[*v] == never) need[*v] = last;
+            cone.node = search.queue;
+        }
+        sort_by_degree(cone.node);
+        for (const int32_t v : cone.node) {
+            cone.first.push_back(search.first[v]);
+            cone.last.push_back(all_targets() ? last : last - search.to_target[v]);
+            const int times = cone.last.back() - std::max<int8_t>(cone.first.back(), 1) + 1;
+            cone.rows += times;
+            cone.edges += static_cast<double>(times) * degree(g, v);
+        }
+        add_need(g, cone, search, need);
+        search.clean();
+    }
+
+    void sort_by_degree(std::vector<int32_t> &nodes) const {
+        std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return rank[a] < rank[b]; });
+    }
+
+    // A family whose cones and background together cost no less than its queries in full is computed in full.
+    void choose_dense_families() {
+        std::vector<double> cost(r.families, 0), full(r.families, 0);
+        const double all = static_cast<double>(r.iterations) * (g.edges + edges_worth_a_row * g.nodes);
+        for (size_t q = 0; q < cones.size(); ++q) {
+            cost[r.family[q]] += cones[q].edges + edges_worth_a_row * cones[q].rows;
+            full[r.family[q]] += all;
+        }
+        for (int64_t f = 0; f < r.families; ++f) {
+            for (int64_t v = 0; v < g.nodes; ++v)
+                if (needs[f][v] > 0) cost[f] += needs[f][v] * (degree(g, static_cast<int32_t>(v)) + edges_worth_a_row);
+            dense[f] = cost[f] >= full[f];
+        }
+    }
+
+    void list_rows(RowPlan &plan) const {
+        plan.levels.resize(r.iterations + 1);
+        for (int64_t t = 0; t <= r.iterations; ++t) {
+            Level &level = plan.levels[t];
+            level.begin.assign(1, 0);
+            for (int64_t group = 0; group < plan.groups(); ++group) {
+                const size_t before = level.node.size();
+                list_group(plan, group, t, level.node);
+                level.begin.push_back(level.rows());
+                if (t > 0)
+                    for (size_t i = before; i < level.node.size(); ++i) plan.edges += degree(g, level.node[i]);
+            }
+        }
+    }
+
+    void list_group(const RowPlan &plan, int64_t group, int64_t t, std::vector<int32_t> &rows) const {
+        const int32_t family = plan.family[group];
+        if (group >= plan.queries) {
+            if (t == 0 || dense[family]) return;
+            for (const int32_t v : by_degree)
+                if (needs[family][v] >= t) rows.push_back(v);
+        } else if (t == 0) {
+            if (dense[family] || !cones[group].node.empty()) rows.push_back(plan.source[group]);
+        } else if (dense[family]) {
+            rows.insert(rows.end(), by_degree.begin(), by_degree.end());
+        } else {
+            const Cone &cone = cones[group];
+            for (size_t i = 0; i < cone.node.size(); ++i)
+                if (cone.first[i] <= t && t <= cone.last[i]) rows.push_back(cone.node[i]);
+        }
+    }
+
+    // A target's row is its query's, or the background's where the source does not reach it.
+    void find_targets(RowPlan &plan) const {
+        if (all_targets()) return;
+        const Level &last = plan.levels[r.iterations];
+        std::vector<int64_t> of_query(g.nodes, -1), of_background(g.nodes, -1);
+        auto mark = [&](std::vector<int64_t> &row_of, int64_t group, bool set) {
+            for (int64_t i = last.begin[group]; i < last.begin[group + 1]; ++i) row_of[last.node[i]] = set ? i : -1;
+        };
+        std::vector<std::vector<int64_t>> queries_of(r.families);
+        for (int64_t q = 0; q < plan.queries; ++q) queries_of[r.family[q]].push_back(q);
+        plan.target_row.resize(r.target.size());
+        for (int64_t f = 0; f < r.families; ++f) {
+            mark(of_background, plan.queries + f, true);
+            for (const int64_t q : queries_of[f]) {
+                mark(of_query, q, true);
+                for (int64_t i = r.target_begin[q]; i < r.target_begin[q + 1]; ++i) {
+                    const int64_t own = of_query[r.target[i]];
+                    plan.target_row[i] = own >= 0 ? own : of_background[r.target[i]];
+                }
+                mark(of_query, q, false);
+            }
+            mark(of_background, plan.queries + f, false);
+        }
+    }
+
+    const PlanRequest &r;
+    const Graph &g;
+    std::vector<int32_t> by_degree, rank;
+    std::vector<Cone> cones;                 // (query)
+    std::vector<std::vector<int8_t>> needs;  // (family, node) the latest iteration whose background is read
+    std::vector<char> dense;                 // (family)
+};
+
+}  // namespace
+
+RowPlan make_plan(const PlanRequest &request) { return Planner(request).plan(); }
+
+}  // namespace nbfnet

@@ -1,0 +1,89 @@
+"""One Bellman-Ford iteration as a single compiled call, forward and backward, over the rows of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from nbfnet.native import native
+
+FUSED_MESSAGES = ("transe", "distmult", "rotate")
+FUSED_AGGREGATES = ("sum", "mean", "max", "min", "pna")
+
+
+class FusedSettings(NamedTuple):
+    """What kind of iteration it is."""
+
+    message: str
+    aggregate: str
+    layer_norm: bool
+    shortcut: bool
+
+
+def fused_iteration(
+    previous: Tensor,
+    edge_representation: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    norm_weight: Tensor,
+    norm_bias: Tensor,
+    query: Tensor,
+    zero: Tensor,
+    scale: Tensor,
+    *,
+    plan: Any,
+    graph: Any,
+    iteration: int,
+    settings: FusedSettings,
+) -> Tensor:
+    """h^(t) = shortcut h^(t-1) + ReLU(LayerNorm(W [h^(t-1), AGGREGATE(messages + boundary)] + b)), (row, dim).
+
+    Args:
+        previous: (row of the iteration before, dim).
+        edge_representation: (family, relation, dim).
+        weight: (dim, dim + features), in the order of ``Aggregate.features``.
+        bias: (dim,).
+        norm_weight: (dim,).
+        norm_bias: (dim,).
+        query: (query, dim) the boundary at each query's source.
+        zero: (dim,) the boundary everywhere else.
+        scale: (node,) the degree scale s_v.
+        plan: which rows there are, of the compiled extension's class ``RowPlan``.
+        graph: the edges, of its class ``GraphArrays``.
+        iteration: t, from 1.
+        settings: the operators.
+    """
+    tensors = (previous, edge_representation, weight, bias, norm_weight, norm_bias, query, zero, scale)
+    apply: Callable[..., Tensor] = _FusedIteration.apply
+    return apply(plan, graph, iteration, settings, *(tensor.contiguous() for tensor in tensors))
+
+
+class _FusedIteration(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, plan: Any, graph: Any, iteration: int, settings: FusedSettings, *tensors: Tensor) -> Tensor:
+        assert native is not None
+        edge_representation = tensors[1]
+        _, num_relations, dim = edge_representation.shape
+        options = native.FusedOptions(*settings, torch.get_num_threads(), dim, num_relations)
+        out = edge_representation.new_empty(plan.rows(iteration), dim)
+        is_double = out.dtype == torch.float64
+        native.fused_forward(plan, graph, iteration, options, is_double, _addresses(tensors), out.data_ptr())
+        ctx.call = (plan, graph, iteration, options, is_double)
+        ctx.save_for_backward(*tensors)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
+        assert native is not None
+        tensors = ctx.saved_tensors
+        gradients = [torch.zeros_like(tensor) for tensor in tensors[:-1]]
+        grad_out = grad_out.contiguous()
+        native.fused_backward(*ctx.call, _addresses(tensors), grad_out.data_ptr(), _addresses(gradients))
+        return (None, None, None, None, *gradients, None)
+
+
+def _addresses(tensors: Any) -> list[int]:
+    return [tensor.data_ptr() for tensor in tensors]

@@ -1,0 +1,1 @@
+"""Neural Bellman-Ford Networks: iterations, the frontier, the score."""

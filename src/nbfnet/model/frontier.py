@@ -1,0 +1,130 @@
+"""The frontier: which pair representations a batch of queries has to compute, exactly, and no others.
+
+A query's source u reaches a node v only after dist(u, v) iterations; before, h^(t)_v is the *background* b^(t)_v, what
+the network computes with no source anywhere. And h^(t)_v matters only if some target is at most T - t edges away:
+
+    v is a row at iteration t  <=>  dist(u, v) <= t  and  dist(v, nearest target) <= T - t.
+
+Everywhere else the background is read. Queries whose edges have the same representations, a *family*, share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from nbfnet.graph.triplets import Int32, Int64
+from nbfnet.model.iteration import RowEdges
+from nbfnet.model.message_graph import MessageGraph
+from nbfnet.native import native
+
+_NO_TARGETS = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The rows of a batch, iteration by iteration: first every query's, then every family's background."""
+
+    graph: MessageGraph
+    plan: Any  # RowPlan of the compiled extension
+    source: Int32  # (query,)
+    relation: Int64  # (query,)
+    family_relation: Int64  # (family,) a relation of each family, which gives its edge representations
+
+    @classmethod
+    def make(
+        cls,
+        graph: MessageGraph,
+        source: Int32,
+        relation: Int64,
+        targets: tuple[Int64, Int32] | None,
+        *,
+        iterations: int,
+        dependent: bool,
+        frontier: bool,
+    ) -> Frontier:
+        """Plan the rows of distinct queries (source, relation).
+
+        Args:
+            graph: the edges.
+            source: (query,).
+            relation: (query,).
+            targets: begin (query + 1,) and nodes (target,) of each query's targets; None: every node.
+            iterations: T.
+            dependent: whether edge representations depend on the query's relation.
+            frontier: False plans every node of every query.
+        """
+        assert native is not None
+        family_relation, family = np.unique(relation, return_inverse=True)
+        if not dependent:
+            family_relation, family = family_relation[:1], np.zeros(len(relation), dtype=np.int64)
+        plan = native.plan_rows(
+            graph.arrays,
+            iterations,
+            len(family_relation),
+            np.ascontiguousarray(source, dtype=np.int32),
+            family.astype(np.int32),
+            *(_NO_TARGETS if targets is None else targets),
+            frontier,
+            torch.get_num_threads(),
+        )
+        return cls(graph, plan, source, relation, family_relation)
+
+    def family_of(self, relation: int) -> int:
+        """The family of the queries of a relation; all queries are one where edges do not depend on them."""
+        return 0 if self.plan.families == 1 else int(np.searchsorted(self.family_relation, relation))
+
+    @property
+    def num_rows(self) -> int:
+        """Rows over all iterations."""
+        return sum(self.plan.rows(t) for t in range(1, self.plan.iterations + 1))
+
+    def memory(self, dim: int, itemsize: int, *, with_gradient: bool) -> int:
+        """About how many bytes the rows take: all iterations' when gradients are wanted, else two iterations'."""
+        rows: list[int] = [self.plan.rows(t) for t in range(self.plan.iterations + 1)]
+        held = sum(rows) + 2 * max(rows) if with_gradient else 2 * max(rows)
+        return held * dim * itemsize
+
+    def first_rows(self) -> npt.NDArray[np.intp]:
+        """The queries that have a row before the first iteration: the one of their source."""
+        return np.flatnonzero(np.diff(self.plan.begin(0))[: self.plan.queries])
+
+    def target_rows(self) -> Tensor:
+        """(target,) the row of the last iteration where each target stands."""
+        return torch.from_numpy(self.plan.target_row())
+
+    def rows_by_group(self) -> list[tuple[int, Tensor]]:
+        """For each query, then each family's background: its first row of the last iteration, and its nodes."""
+        begin, node = self.plan.begin(self.plan.iterations), torch.from_numpy(self.plan.node(self.plan.iterations))
+        return [(int(a), node[a:b]) for a, b in pairwise(begin)]
+
+    def composed_rows(self, iteration: int) -> ComposedRows:
+        """The rows of an iteration as plain tensors, for the composed path."""
+        assert native is not None
+        indptr, source, relation, own = native.row_edges(
+            self.plan, self.graph.arrays, iteration, self.graph.num_relations
+        )
+        node, begin = self.plan.node(iteration), self.plan.begin(iteration)
+        group = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        sources = np.concatenate([self.source, np.full(self.plan.families, -1, dtype=np.int32)])
+        at_source = np.flatnonzero(node == sources[group])
+        edges = RowEdges(torch.from_numpy(indptr), torch.from_numpy(source), torch.from_numpy(relation))
+        tensors = (torch.from_numpy(a) for a in (own, node, at_source, group[at_source]))
+        return ComposedRows(edges, *tensors)
+
+
+@dataclass(frozen=True, eq=False)
+class ComposedRows:
+    """The rows of one iteration: their edges, and where each row comes from."""
+
+    edges: RowEdges  # sources are rows of the iteration before, the zero row behind them; relations family * |R| + r
+    own: Tensor  # (row,) the row itself in the iteration before
+    node: Tensor  # (row,)
+    at_source: Tensor  # rows that are their query's source
+    query_at_source: Tensor  # and the query of each

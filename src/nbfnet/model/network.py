@@ -1,0 +1,258 @@
+"""The Neural Bellman-Ford Network: INDICATOR, T iterations, score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from nbfnet.config import ModelConfig
+from nbfnet.graph.triplets import Int32, Int64
+from nbfnet.kernels.backend import backend_for
+from nbfnet.kernels.fused_iteration import fused_iteration
+from nbfnet.model.frontier import Frontier
+from nbfnet.model.iteration import BellmanFordIteration, RowEdges
+from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.score import Score
+from nbfnet.native import native_available
+from nbfnet.operators.aggregate import Aggregate
+from nbfnet.operators.indicator import Indicator
+from nbfnet.operators.message import Message
+from nbfnet.operators.registry import aggregates, messages
+
+
+class NeuralBellmanFordNetwork(nn.Module):
+    """h_q(u, v) by T learned Bellman-Ford iterations from the source u, and p(v | u, q) = sigmoid(f(h_q(u, v)))."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        num_relations: int,
+        *,
+        message: Message | None = None,
+        aggregate: Aggregate | None = None,
+    ) -> None:
+        """A network for ``num_relations`` relation ids, inverses included.
+
+        ``message`` and ``aggregate`` are operators of your own, in place of the configuration's.
+        """
+        super().__init__()
+        self.config = config
+        self.indicator = Indicator(num_relations, config.dim, learned_zero=config.learned_zero)
+        self.layers = nn.ModuleList(
+            BellmanFordIteration(config, num_relations, message, aggregate) for _ in range(config.layers)
+        )
+        self.score_function = Score(config.dim, config.hidden)
+        self.memory_limit = 4 << 30  # bytes that the rows of one batch may take before it is split
+
+    def parameter_counts(self) -> dict[str, int]:
+        """The parameters in the paper's four parts, and their total."""
+        counts = {
+            "indicator": _count(self.indicator),
+            "message": sum(_count(layer.edges) + _count(layer.message) for layer in self._iterations()),
+            "aggregate": sum(
+                _count(layer) - _count(layer.edges) - _count(layer.message) for layer in self._iterations()
+            ),
+            "score": _count(self.score_function),
+        }
+        return {**counts, "total": sum(counts.values())}
+
+    def score(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+        """Logits (query, candidate) of targets (query, candidate) for sources (query,) and relations (query,)."""
+        representation = self.represent(graph, source, relation, target)
+        if self.config.symmetric:
+            pairs = target.shape
+            back = self.represent(
+                graph,
+                target.flatten(),
+                relation[:, None].expand(pairs).flatten(),
+                source[:, None].expand(pairs).reshape(-1, 1),
+            )
+            representation = representation + back.view_as(representation)
+        logits: Tensor = self.score_function(representation, self.indicator.query(relation)[:, None])
+        return logits
+
+    def score_all(self, graph: MessageGraph, source: Tensor, relation: Tensor) -> Tensor:
+        """Logits (query, node) of every node, for sources (query,) and relations (query,)."""
+        if self.config.symmetric:
+            nodes = torch.arange(graph.num_nodes, device=source.device).expand(len(source), -1)
+            return self.score(graph, source, relation, nodes)
+        if not self._plans_rows(graph):
+            hidden = self.pair_representation(graph, source, relation)
+            logits: Tensor = self.score_function(hidden, self.indicator.query(relation)[:, None])
+            return logits
+        query, query_source, query_relation = _distinct_queries(source, relation)
+        frontier = self._frontier(graph, query_source, query_relation, None)
+        if self._must_split(frontier):
+            half = len(source) // 2
+            halves = (slice(None, half), slice(half, None))
+            return torch.cat([self.score_all(graph, source[part], relation[part]) for part in halves])
+        return self._score_rows(frontier, self._run(frontier))[query]
+
+    def represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+        """h_q(u, v), (query, candidate, dim), of targets (query, candidate)."""
+        if not self._plans_rows(graph):
+            hidden = self.pair_representation(graph, source, relation)
+            return hidden.gather(1, target[:, :, None].expand(*target.shape, hidden.shape[2]))
+        query, query_source, query_relation = _distinct_queries(source, relation)
+        order = torch.argsort(query, stable=True)
+        begin = np.zeros(len(query_source) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(query.numpy(), minlength=len(query_source)) * target.shape[1], out=begin[1:])
+        nodes = np.ascontiguousarray(target[order].flatten().numpy(), dtype=np.int32)
+        frontier = self._frontier(graph, query_source, query_relation, (begin, nodes))
+        if self._must_split(frontier):
+            half = len(source) // 2
+            halves = (slice(None, half), slice(half, None))
+            parts = [(graph, source[part], relation[part], target[part]) for part in halves]
+            # Each half is computed again on the way back, so that only one of them is ever held.
+            return torch.cat([checkpoint(self.represent, *part, use_reentrant=False) for part in parts])
+        in_order = self._run(frontier)[frontier.target_rows()].view(*target.shape, self.config.dim)
+        return in_order[torch.argsort(order)]
+
+    def pair_representation(
+        self,
+        graph: MessageGraph,
+        source: Tensor,
+        relation: Tensor,
+        edge_weights: Sequence[Tensor] | None = None,
+    ) -> Tensor:
+        """h_q(u, v), (query, node, dim), of every node: the plain algorithm, iteration by iteration.
+
+        ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; edges are in the
+        order of the graph's slots.
+        """
+        query = self.indicator.query(relation)
+        boundary = self.indicator(source, relation, graph.num_nodes)
+        scale = graph.scale(query.dtype)
+        hidden = boundary
+        for t, layer in enumerate(self._iterations()):
+            weight = None if edge_weights is None else edge_weights[t]
+            edges = RowEdges(graph.indptr, graph.source_index, graph.relation, weight)
+            hidden = layer(hidden, hidden, boundary, edges, layer.edges(query), scale)
+        represented: Tensor = hidden
+        return represented
+
+    def _iterations(self) -> list[BellmanFordIteration]:
+        return [layer for layer in self.layers if isinstance(layer, BellmanFordIteration)]
+
+    def _plans_rows(self, graph: MessageGraph) -> bool:
+        return graph.device.type == "cpu" and native_available()
+
+    def _frontier(
+        self, graph: MessageGraph, source: Int32, relation: Int64, targets: tuple[Int64, Int32] | None
+    ) -> Frontier:
+        return Frontier.make(
+            graph,
+            source,
+            relation,
+            targets,
+            iterations=self.config.layers,
+            dependent=self.config.edges == "dependent",
+            frontier=self.config.frontier != "off",
+        )
+
+    def _must_split(self, frontier: Frontier) -> bool:
+        itemsize = self.indicator.query.weight.element_size()
+        needed = frontier.memory(self.config.dim, itemsize, with_gradient=torch.is_grad_enabled())
+        return needed > self.memory_limit and frontier.plan.queries > 1
+
+    def _run(self, frontier: Frontier) -> Tensor:
+        """h^(T) of every row of the last iteration, (row, dim)."""
+        query = self.indicator.query(torch.from_numpy(frontier.relation))
+        family = self.indicator.query(torch.from_numpy(frontier.family_relation))
+        zero = query.new_zeros(self.config.dim) if self.indicator.zero is None else self.indicator.zero
+        rows: Tensor = query[torch.from_numpy(frontier.first_rows())]
+        fused = self._is_fused(query)
+        for t, layer in enumerate(self._iterations(), start=1):
+            step = self._fused_step if fused else self._composed_step
+            rows = step(layer, frontier, t, rows, layer.edges(family), query, zero)
+        return rows
+
+    def _is_fused(self, like: Tensor) -> bool:
+        layer = self._iterations()[0]
+        names = messages.name_of(layer.message), aggregates.name_of(layer.aggregate)
+        return layer.fused_settings() is not None and backend_for(like.device, like.dtype, *names) == "cpu"
+
+    def _fused_step(
+        self,
+        layer: BellmanFordIteration,
+        frontier: Frontier,
+        iteration: int,
+        rows: Tensor,
+        representation: Tensor,
+        query: Tensor,
+        zero: Tensor,
+    ) -> Tensor:
+        settings = layer.fused_settings()
+        assert settings is not None
+        norm = layer.layer_norm
+        return fused_iteration(
+            rows,
+            representation,
+            layer.linear.weight,
+            layer.linear.bias,
+            zero if norm is None else norm.weight,
+            zero if norm is None else norm.bias,
+            query,
+            zero,
+            frontier.graph.scale(rows.dtype),
+            plan=frontier.plan,
+            graph=frontier.graph.arrays,
+            iteration=iteration,
+            settings=settings,
+        )
+
+    def _composed_step(
+        self,
+        layer: BellmanFordIteration,
+        frontier: Frontier,
+        iteration: int,
+        rows: Tensor,
+        representation: Tensor,
+        query: Tensor,
+        zero: Tensor,
+    ) -> Tensor:
+        composed = frontier.composed_rows(iteration)
+        previous = torch.cat([rows, zero[None]])
+        boundary = zero.expand(len(composed.node), -1).index_put((composed.at_source,), query[composed.query_at_source])
+        updated = layer(
+            previous[None],
+            previous[composed.own][None],
+            boundary[None],
+            composed.edges,
+            representation.flatten(0, 1)[None],
+            frontier.graph.scale(rows.dtype)[composed.node],
+        )
+        new_rows: Tensor = updated[0]
+        return new_rows
+
+    def _score_rows(self, frontier: Frontier, rows: Tensor) -> Tensor:
+        """Logits (distinct query, node): of a query's own rows, and of its background where it has none."""
+        relation = torch.from_numpy(frontier.relation)
+        query = self.indicator.query(relation)
+        groups = frontier.rows_by_group()
+        queries, backgrounds = groups[: len(relation)], groups[len(relation) :]
+        logits = rows.new_zeros(len(relation), frontier.graph.num_nodes)
+        for r in np.unique(frontier.relation).tolist():
+            first, nodes = backgrounds[frontier.family_of(r)]
+            if len(nodes):
+                of_relation = self.score_function(rows[first : first + len(nodes)], self.indicator.query.weight[r])
+                logits = logits.index_put(((relation == r).nonzero(), nodes[None]), of_relation[None])
+        own_nodes = torch.cat([nodes for _, nodes in queries])
+        owner = torch.repeat_interleave(torch.tensor([len(nodes) for _, nodes in queries]))
+        own_scores = self.score_function(rows[: len(own_nodes)], query[owner])
+        return logits.index_put((owner, own_nodes), own_scores)
+
+
+def _distinct_queries(source: Tensor, relation: Tensor) -> tuple[Tensor, Int32, Int64]:
+    """Queries that share source and relation are computed once: which one each is, and their parts."""
+    both = np.stack([relation.numpy(), source.numpy()], axis=1)
+    distinct, query = np.unique(both, axis=0, return_inverse=True)
+    return torch.from_numpy(query), distinct[:, 1].astype(np.int32), distinct[:, 0]
+
+
+def _count(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
