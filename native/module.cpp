@@ -4,6 +4,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_native, m) {
+    nanobind::set_leak_warnings(false);  // what lives until the interpreter ends is no leak
     m.doc() = "Compiled core of nbfnet. Arrays in, arrays out; every check is done by the Python caller.";
     bind_counting_sort(m);
     bind_edges_fit(m);
