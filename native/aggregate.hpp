@@ -133,31 +133,25 @@ struct Pna {
     template <class V>
     struct Spread {
         Ties<V> largest, smallest;
-        V sum, squares, grad_mean, grad_std;  // then the gradient is constant + slope * m + the shares of ties
-        V constant, slope;
+        V constant, slope;  // the gradient is constant + slope * m + the shares of ties
         NBFNET_INLINE void start(const V (&g)[4], const V (&out)[4]) {
             largest.start(g[1], out[1]);
             smallest.start(g[2], out[2]);
-            grad_mean = g[0];
-            grad_std = g[3];
-            sum = squares = V{};
+            // Below the least variance the deviation is constant, so it sends no gradient.
+            const V mean = out[0], deviation = out[3];
+            slope = deviation > root(V{} + ScalarOf<V>(least_variance)) ? g[3] / deviation : V{};
+            constant = g[0] - slope * mean;
         }
         NBFNET_INLINE void look(V m) {
-            sum += m;
-            squares = fused(m, m, squares);
             largest.look(m);
             smallest.look(m);
         }
         NBFNET_INLINE void settle(ScalarOf<V> messages) {
-            using S = ScalarOf<V>;
             largest.settle();
             smallest.settle();
-            const S inverse = 1 / messages;
-            const V mean = sum * inverse, variance = squares * inverse - mean * mean;
-            const V least = V{} + S(least_variance);
-            const V deviation = root(variance < least ? least : variance);
-            slope = variance < least ? V{} : grad_std * inverse / deviation;
-            constant = grad_mean * inverse - slope * mean;
+            const ScalarOf<V> inverse = 1 / messages;
+            slope = slope * inverse;
+            constant = constant * inverse;
         }
         NBFNET_INLINE V gradient(V m) const {
             return smallest.add_gradient(m, largest.add_gradient(m, fused(slope, m, constant)));

@@ -75,7 +75,8 @@ class TileWalk {
             const int32_t v = node(begin + i);
             edge_begin[i + 1] = edge_begin[i] + c.graph.indptr[v + 1] - c.graph.indptr[v];
         }
-        if (edge_begin[rows] > edge_row.size()) edge_row.resize(2 * edge_begin[rows]);
+        const int64_t needed = edge_begin[rows] + prefetch_distance;
+        if (needed > edge_row.size()) edge_row.resize(2 * needed);
         for (int64_t i = 0; i < rows; ++i) {
             const int32_t v = node(begin + i);
             own_row[i] = map[v];

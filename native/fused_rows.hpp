@@ -46,6 +46,9 @@ class RowMap {
     int64_t current = -1;
 };
 
+// How many edges ahead of its use a row is asked for; so many rows may be read behind the last edge's.
+inline constexpr int64_t prefetch_distance = 12;
+
 // The in-edges of one row: rows of the iteration before, and relations.
 template <class Scalar>
 struct InEdges {
@@ -65,6 +68,7 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
         for (int64_t e = 0; e < in.count; ++e) {
+            T::prefetch(previous + in.row[e + prefetch_distance] * dim, part);
             x.load(previous + in.row[e] * dim, part);
             w.load(relations + in.relation[e] * dim, part);
             each<T::Count>([&](auto i) __attribute__((always_inline)) {
@@ -128,7 +132,8 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
         dx.store(to.boundary + first, part);
         Scalar *own = to.own + first, *back = to.back + first, *grad_relations = to.relations + first;
         for (int64_t e = 0; e < in.count; ++e) {
-            const int64_t row = in.row[e];
+            const int64_t row = in.row[e], later = in.row[e + prefetch_distance];
+            T::prefetch((later >= to.first_background ? back : own) + later * dim, part);
             Scalar *grad_x = (row >= to.first_background ? back : own) + row * dim;
             Scalar *grad_w = grad_relations + in.relation[e] * dim;
             x.load(previous + row * dim, part);
