@@ -55,7 +55,8 @@ class Case:
     def step(self, network: NeuralBellmanFordNetwork) -> None:
         """Scores of every target, and all gradients."""
         network.zero_grad()
-        network.score(self.graph, self.source, self.relation, self.target).sigmoid().sum().backward()
+        total = network.score(self.graph, self.source, self.relation, self.target).sigmoid().sum()
+        torch.autograd.backward(total)
 
     def rank(self, network: NeuralBellmanFordNetwork) -> Tensor:
         """Scores of every node."""
@@ -116,7 +117,7 @@ def _fused_beside_composed(case: Case, runs: int) -> dict[str, object]:
 
     def fused() -> None:
         out = network._fused_step(layer, frontier, 2, rows, representation, query, query.new_zeros(query.shape[1]))
-        out.backward(torch.ones_like(out))
+        torch.autograd.backward(out, torch.ones_like(out))
 
     hidden = torch.randn(queries, graph.num_nodes, network.config.dim, requires_grad=True)
     boundary = network.indicator(source, relation, graph.num_nodes).detach()
@@ -124,7 +125,7 @@ def _fused_beside_composed(case: Case, runs: int) -> dict[str, object]:
     def composed() -> None:
         edges = RowEdges(graph.indptr, graph.source_index, graph.relation)
         out = layer(hidden, hidden, boundary, edges, representation, graph.scale(hidden.dtype))
-        out.backward(torch.ones_like(out))
+        torch.autograd.backward(out, torch.ones_like(out))
 
     fused_seconds, composed_seconds = _best(fused, runs), _best(composed, runs)
     return {
