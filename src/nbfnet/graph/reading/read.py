@@ -98,17 +98,21 @@ def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[Read
 
 def check_is_file(path: Path) -> None:
     """Refuse a path that is missing, a folder, or not readable."""
-    if not path.exists():
-        raise GraphFormatError("no such file", file=path, remedy="check the path")
-    if path.is_dir():
-        remedy = "give a file; a folder of train, valid and test is read by nbfnet.load"
-        raise GraphFormatError("this is a folder, not a file", file=path, remedy=remedy)
     try:
-        empty = path.open("rb").read(1) == b""
-    except OSError as error:
-        raise GraphFormatError(
-            f"cannot be opened: {error.strerror}", file=path, remedy="check the permissions"
-        ) from None
+        with path.open("rb") as stream:
+            empty = stream.read(1) == b""
+    except IsADirectoryError:
+        remedy = "give a file; a folder of train, valid and test is read by nbfnet.load"
+        raise GraphFormatError("this is a folder, not a file", file=path, remedy=remedy) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise GraphFormatError("no such file", file=path, remedy="check the path") from None
+    except PermissionError:
+        raise GraphFormatError("permission denied", file=path, remedy="check the permissions") from None
+    except (OSError, ValueError) as error:  # longer than a path can be, or with characters that no path has
+        text = str(path)
+        shown = text if len(text) <= 200 else text[:200] + "…"
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise GraphFormatError(f"cannot be opened: {reason}", file=shown, remedy="give the path of a file") from None
     if empty:
         raise GraphFormatError("the file is empty", file=path, remedy="give a file with at least one edge")
 
