@@ -36,9 +36,9 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
     if not (_shown and console.is_terminal):
         yield lambda share: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
-    task = bar.add_task(text, total=1.0)
+    task = bar.add_task(text, total=None if poll is None else 1.0)  # without a total the bar only shows that it goes on
     done = threading.Event()
 
     def watch() -> None:
@@ -52,7 +52,7 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield lambda share: bar.update(task, completed=share)
+        yield lambda share: bar.update(task, completed=share, total=1.0)
     finally:
         done.set()
         watcher.join()

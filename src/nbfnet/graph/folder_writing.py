@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from nbfnet.errors import SplitError
 from nbfnet.graph.atomic import new_folder
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.reading.folders import ENTITY_LIST, INDUCTIVE
+from nbfnet.graph.reading.folders import ENTITY_LIST, inductive_twin
 from nbfnet.graph.triplets import Triplets
 
 
@@ -19,30 +20,31 @@ def write_folder(dataset: Dataset, folder: Path) -> None:
 
     An inductive dataset becomes the pair of folders X (train, valid) and X_ind (facts as train, queries as test).
     """
-    parts = {"train": dataset.train.triplets, "valid": dataset.valid}
-    if dataset.test_graph is None:
-        parts["test"] = dataset.test
-    else:
-        twin = {"train": dataset.test_graph.triplets, "test": dataset.test}
-        _write(dataset.test_graph, twin, folder.with_name(folder.name + INDUCTIVE))
-    _write(dataset.train, parts, folder)
+    with ExitStack() as drafts:
+        parts = {"train": dataset.train.triplets, "valid": dataset.valid}
+        draft = drafts.enter_context(new_folder(folder))
+        if dataset.test_graph is None:
+            parts["test"] = dataset.test
+        else:
+            twin = {"train": dataset.test_graph.triplets, "test": dataset.test}
+            _write(dataset.test_graph, twin, drafts.enter_context(new_folder(inductive_twin(folder))))
+        _write(dataset.train, parts, draft)
 
 
 def _write(graph: Graph, parts: dict[str, Triplets], folder: Path) -> None:
     entities, relations = list(graph.entities), list(graph.relations)
     _check_names([*entities, *relations])
-    with new_folder(folder) as draft:
-        for part, triplets in parts.items():
-            _write_lines(draft / f"{part}.txt", _lines(triplets, entities, relations, graph.kind == "homogeneous"))
-        if graph.entities.labels:
-            known = ((name, graph.entities.labels[name]) for name in entities if name in graph.entities.labels)
-            _write_lines(draft / "entity_names.txt", ("\t".join(pair) for pair in known))
-        if graph.types is not None:
-            typed = zip(entities, graph.types.of_entity.tolist(), strict=True)
-            _write_lines(draft / "entity_types.txt", (f"{name}\t{graph.types.names[t]}" for name, t in typed if t >= 0))
-        linked = np.concatenate([ends for triplets in parts.values() for ends in (triplets.head, triplets.tail)])
-        if len(np.unique(linked)) < len(entities):
-            _write_lines(draft / ENTITY_LIST, entities)
+    for part, triplets in parts.items():
+        _write_lines(folder / f"{part}.txt", _lines(triplets, entities, relations, graph.kind == "homogeneous"))
+    if graph.entities.labels:
+        known = ((name, graph.entities.labels[name]) for name in entities if name in graph.entities.labels)
+        _write_lines(folder / "entity_names.txt", ("\t".join(pair) for pair in known))
+    if graph.types is not None:
+        typed = zip(entities, graph.types.of_entity.tolist(), strict=True)
+        _write_lines(folder / "entity_types.txt", (f"{name}\t{graph.types.names[t]}" for name, t in typed if t >= 0))
+    linked = np.concatenate([ends for triplets in parts.values() for ends in (triplets.head, triplets.tail)])
+    if len(np.unique(linked)) < len(entities):
+        _write_lines(folder / ENTITY_LIST, entities)
 
 
 def _lines(triplets: Triplets, entities: list[str], relations: list[str], homogeneous: bool) -> Iterable[str]:

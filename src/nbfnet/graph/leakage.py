@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 
 from nbfnet.graph.graph import Dataset
+from nbfnet.graph.interruption import interruptible
 from nbfnet.graph.triplets import Triplets
 
 THRESHOLD = 0.8  # from this overlap on, two relations count as (near) inverses or duplicates of each other
@@ -43,6 +44,7 @@ class LeakageReport:
     symmetric: list[SymmetricRelation]
 
 
+@interruptible()
 def report_leakage(dataset: Dataset) -> LeakageReport:
     """Compare the test links with the facts they are asked on, and the training relations with each other."""
     facts = dataset.facts_of_test

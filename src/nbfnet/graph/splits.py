@@ -110,7 +110,7 @@ def _dataset(graph: Graph, triplets: Triplets, side: npt.NDArray[np.int8], how: 
     train, valid, test = (triplets.take(side == which) for which in (TRAIN, VALID, TEST))
     if not (len(train) and len(valid) and len(test)):
         raise SplitError(
-            f"{graph.name}: {len(triplets)} edges are too few for train, valid and test; "
+            f"{graph.name}: too few edges for train, valid and test ({len(triplets)}); "
             "give a larger graph, or a folder with train, valid and test files"
         )
     return Dataset(graph.name, dataclasses.replace(graph, triplets=train), valid, test, split=how)

@@ -113,7 +113,7 @@ def _check_content_is_text(path: Path) -> None:
 
 
 def _check_delimiter(delimiter: str | None, path: Path) -> None:
-    if delimiter and (len(delimiter) > 1 or delimiter in '"\r\n'):
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise GraphFormatError(
             f"the columns cannot be separated by {delimiter!r}",
             file=path,

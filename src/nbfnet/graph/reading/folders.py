@@ -27,9 +27,15 @@ def find_part(folder: Path, part: str) -> Path | None:
     return next((path for suffix in SUFFIXES if (path := folder / f"{part}{suffix}").is_file()), None)
 
 
+def inductive_twin(folder: Path) -> Path:
+    """The folder X_ind beside a folder X, whatever way X is written: '.' has a name too."""
+    named = folder.resolve() if folder.name in ("", "..") else folder
+    return named.parent / (named.name + INDUCTIVE)
+
+
 def has_inductive_twin(folder: Path) -> bool:
     """Whether the facts of an unseen test graph lie in a folder beside this one."""
-    return find_part(folder.with_name(folder.name + INDUCTIVE), "train") is not None
+    return find_part(inductive_twin(folder), "train") is not None
 
 
 def read_folder(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
@@ -46,7 +52,7 @@ def read_folder(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Data
 
 def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
     """Read a pair: train and valid of a folder, and the facts (train) and queries (test) of its twin."""
-    twin = folder.with_name(folder.name + INDUCTIVE)
+    twin = inductive_twin(folder)
     table = TripletTable()
     found = _read_parts(table, {part: find_part(folder, part) for part in ("train", "valid")}, folder, options)
     indexed = table.index(_listed_entities(folder))

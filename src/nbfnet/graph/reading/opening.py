@@ -48,11 +48,20 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def plain_name(path: Path) -> Iterator[str]:
-    """The path for DuckDB: a link to it when it holds characters such as * that would match other files too."""
-    if not set("*?[]{}") & set(str(path)):
+    """The path for DuckDB: a link to it when it is not UTF-8, or holds characters such as * that match other files."""
+    if not set("*?[]{}") & set(str(path)) and _is_utf8(str(path)):
         yield str(path)
         return
     with tempfile.TemporaryDirectory() as folder:
         link = Path(folder) / "edges"
         link.symlink_to(path.resolve())
         yield str(link)
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether a name can be written as UTF-8; Python keeps other bytes of a file's name as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Kind
+from nbfnet.graph.interruption import interruptible
 from nbfnet.graph.reading.columns import ROLES, Columns
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -89,6 +90,7 @@ class TripletTable:
         """How many rows a part has."""
         return self._value("SELECT count(*) FROM triplet WHERE part = ?", part)
 
+    @interruptible()
     def index(self, extra_entities: Iterable[str] = ()) -> IndexedTriplets:
         """Number the names in order of first appearance, and fetch each part's triplets by number.
 
@@ -98,10 +100,11 @@ class TripletTable:
         self.run("naming entities", _NUMBER_ENTITIES)
         self.run("naming relations", _NUMBER_RELATIONS)
         kind: Kind = "knowledge" if "relation" in self.columns else "homogeneous"
-        relations = Vocabulary.of(self._names("relation"), role="relation")
-        names = dict.fromkeys([*self._names("entity"), *extra_entities])
+        with stage("gathering names"):
+            relations = Vocabulary.of(self._names("relation"), role="relation")
+            entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
         parts = {part: self._fetch(part) for part in self.parts}
-        return IndexedTriplets(kind, Vocabulary.of(names), relations, parts)
+        return IndexedTriplets(kind, entities, relations, parts)
 
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
         """Execute a long query under a progress bar."""
