@@ -241,7 +241,7 @@ def test_no_progress_where_nobody_watches(file_server, tmp_path, capsys, monkeyp
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     download(file_server.put("file.bin", CONTENT), tmp_path / "file.bin", sha256(CONTENT), progress=True)
     assert capsys.readouterr() == ("", "")
-    fetch(file_server.put("file.bin", CONTENT), target)
+    fetch(file_server.put("file.bin", CONTENT), tmp_path / "again.bin")  # which switches it off
     assert capsys.readouterr() == ("", "")
 
 
