@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _DELAY_SECONDS = 1.0
 _shown = False
@@ -32,12 +27,10 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
 
     ``poll`` is for work inside one blocking call: it is asked for the share done a few times a second.
     """
-    console = Console(stderr=True)
-    if not (_shown and console.is_terminal):
+    if not (_shown and sys.stderr is not None and sys.stderr.isatty()):
         yield lambda share: None
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
-    bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True)
+    bar = _bar()
     task = bar.add_task(text, total=None if poll is None else 1.0)  # without a total the bar only shows that it goes on
     done = threading.Event()
 
@@ -56,3 +49,16 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
     finally:
         done.set()
         watcher.join()
+
+
+def _bar() -> Progress:
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+    )
+    times = (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
+    return progress.Progress(*columns, *times, console=Console(stderr=True), transient=True)
