@@ -173,7 +173,7 @@ def _open(
     opened = open_source(source, **options)
     graph = opened.train if isinstance(opened, Dataset) else opened
     if graph.skipped_lines:
-        report_note(f"{graph.skipped_lines:,} bad lines skipped")
+        report_note(f"{graph.skipped_lines:,} bad {'line' if graph.skipped_lines == 1 else 'lines'} skipped")
     return opened
 
 

@@ -13,6 +13,7 @@ from nbfnet.graph.atomic import new_folder
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.folders import ENTITY_LIST, inductive_twin
 from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
 
 
 def write_folder(dataset: Dataset, folder: Path) -> None:
@@ -36,9 +37,9 @@ def _write(graph: Graph, parts: dict[str, Triplets], folder: Path) -> None:
     _check_names([*entities, *relations])
     for part, triplets in parts.items():
         _write_lines(folder / f"{part}.txt", _lines(triplets, entities, relations, graph.kind == "homogeneous"))
-    if graph.entities.labels:
-        known = ((name, graph.entities.labels[name]) for name in entities if name in graph.entities.labels)
-        _write_lines(folder / "entity_names.txt", ("\t".join(pair) for pair in known))
+    for vocabulary, file in ((graph.entities, "entity_names.txt"), (graph.relations, "relation_names.txt")):
+        if vocabulary.labels:
+            _write_lines(folder / file, _label_lines(vocabulary))
     if graph.types is not None:
         typed = zip(entities, graph.types.of_entity.tolist(), strict=True)
         _write_lines(folder / "entity_types.txt", (f"{name}\t{graph.types.names[t]}" for name, t in typed if t >= 0))
@@ -58,6 +59,15 @@ def _lines(triplets: Triplets, entities: list[str], relations: list[str], homoge
         yield "\t".join(columns)
     for cells in zip(*columns.values(), strict=True):
         yield "\t".join(cells)
+
+
+def _label_lines(vocabulary: Vocabulary) -> Iterable[str]:
+    """Name TAB label, with what would end a column or a line made a space: a label is only for reading."""
+    blank = str.maketrans("\t\r\n", "   ")
+    for name in vocabulary:
+        label = vocabulary.labels.get(name, "").translate(blank)
+        if label.strip():
+            yield f"{name}\t{label}"
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
