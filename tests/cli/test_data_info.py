@@ -198,6 +198,12 @@ def test_pairs_of_inductive_folders(nbfnet, inductive, monkeypatch, written):
     assert "test graph's facts" in nbfnet("data", "info", inductive).out
 
 
+def test_an_inductive_pair_without_valid(nbfnet, inductive):
+    (inductive / "valid.txt").unlink()
+    document = nbfnet("data", "info", inductive, "--json").document
+    assert (document["kind"], document["valid"], document["test"]) == ("inductive", 0, 5)
+
+
 def test_a_folder_of_edges(nbfnet, edges, tmp_path):
     folder = tmp_path / "net"
     folder.mkdir()

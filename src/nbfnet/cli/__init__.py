@@ -42,7 +42,7 @@ def main() -> None:
     show_progress(True)
     accept_any_name()
     try:
-        app()
+        app(prog_name="nbfnet")
     except NbfnetError as error:
         report_error(error)
         sys.exit(2)

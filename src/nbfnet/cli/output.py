@@ -34,7 +34,7 @@ def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
 
 def report_error(error: object) -> None:
     """One clear message on standard error."""
-    _print(Console(stderr=True), Text.assemble(("error:", "bold red"), f" {_visible(error)}"))
+    _print(Console(stderr=True), Text.assemble(("Error:", "bold red"), f" {_visible(error)}"))
 
 
 def report_note(text: str) -> None:

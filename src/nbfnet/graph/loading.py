@@ -70,13 +70,13 @@ def open_source(source: str | Path, **options: Unpack[SourceOptions]) -> Graph |
 
 
 def _open_folder(path: Path, name: str, options: ReadOptions) -> Graph | Dataset:
-    if find_part(path, "train") and not (find_part(path, "valid") or find_part(path, "test")):
-        whole = read_folder(path, name, **options)
-        return whole.train
-    edges = find_part(path, "edges")
-    if edges and not find_part(path, "train"):
+    train, edges = find_part(path, "train"), find_part(path, "edges")
+    if edges and not train:
         return dataclasses.replace(read(edges, **options), name=name)
-    return read_inductive(path, name, **options) if has_inductive_twin(path) else read_folder(path, name, **options)
+    if has_inductive_twin(path):
+        return read_inductive(path, name, **options)
+    dataset = read_folder(path, name, **options)
+    return dataset if find_part(path, "valid") or find_part(path, "test") else dataset.train
 
 
 def _not_found(source: str | Path) -> NbfnetError:

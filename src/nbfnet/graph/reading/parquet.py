@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import (
     EXPECTED,
     Columns,
@@ -34,7 +35,7 @@ def read_parquet(
             raise GraphFormatError("the name says Parquet but the content is not", file=path, remedy=remedy)
     try:
         with plain_name(path) as file:
-            names = [row[0] for row in table.connection.execute(_DESCRIBE, [file]).fetchall()]
+            names = [row[0] for row in execute(table.connection, _DESCRIBE, [file]).fetchall()]
             roles = _roles(names, columns, path)
             cells = ", ".join(
                 f'CAST("{name.replace(chr(34), chr(34) * 2)}" AS VARCHAR) AS {role}' for role, name in roles.items()
@@ -77,7 +78,7 @@ def _first_bad_row(table: TripletTable, part: str, origin: object) -> GraphForma
             SELECT *, row_number() OVER (ORDER BY rowid) AS row FROM triplet WHERE part = ?)
         WHERE {BAD_ROW} ORDER BY row LIMIT 1
     """
-    found = table.connection.execute(query, [part]).fetchone()
+    found = execute(table.connection, query, [part]).fetchone()
     assert found is not None
     row, *cells = found
     missing = any(cell is None or not str(cell).strip() for cell in cells[:3])

@@ -8,7 +8,6 @@ from typing import TypedDict, Unpack
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Graph
-from nbfnet.graph.interruption import interruptible
 from nbfnet.graph.reading.ntriples import read_ntriples
 from nbfnet.graph.reading.objects import read_object
 from nbfnet.graph.reading.parquet import read_parquet
@@ -83,7 +82,6 @@ def read(
     )
 
 
-@interruptible()
 def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[ReadOptions]) -> dict[str, str]:
     """Append one file to a table, by the kind that its name says; returns labels found inside it."""
     check_is_file(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import Columns
 from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut, detect_dialect
 from nbfnet.graph.reading.opening import is_gzip_name, open_text, plain_name
@@ -107,8 +108,9 @@ def _whole_lines(dialect: Dialect, shared: str) -> str:
 
 def _rejected_records(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
     """The records that DuckDB could not read, with what was wrong, in order; the list is cleared for the next file."""
-    rows = connection.execute("SELECT line, min(error_type) FROM reject_errors GROUP BY line ORDER BY line").fetchall()
-    connection.execute("DELETE FROM reject_errors")
+    query = "SELECT line, min(error_type) FROM reject_errors GROUP BY line ORDER BY line"
+    rows = execute(connection, query).fetchall()
+    execute(connection, "DELETE FROM reject_errors")
     return [(line, _MEANING.get(kind, str(kind).lower())) for line, kind in rows]
 
 

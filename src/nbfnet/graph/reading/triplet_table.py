@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Kind
-from nbfnet.graph.interruption import interruptible
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import ROLES, Columns
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -83,14 +83,13 @@ class TripletTable:
     def drop_bad_rows(self, part: str) -> None:
         """Leave bad rows out and count them."""
         before = self.count(part)
-        self.connection.execute(f"DELETE FROM triplet WHERE part = ? AND ({BAD_ROW})", [part])
+        execute(self.connection, f"DELETE FROM triplet WHERE part = ? AND ({BAD_ROW})", [part])
         self.skipped += before - self.count(part)
 
     def count(self, part: str) -> int:
         """How many rows a part has."""
         return self._value("SELECT count(*) FROM triplet WHERE part = ?", part)
 
-    @interruptible()
     def index(self, extra_entities: Iterable[str] = ()) -> IndexedTriplets:
         """Number the names in order of first appearance, and fetch each part's triplets by number.
 
@@ -109,7 +108,7 @@ class TripletTable:
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
         """Execute a long query under a progress bar."""
         with stage(text, poll=lambda: max(self.connection.query_progress(), 0.0) / 100):
-            self.connection.execute(query, list(parameters))
+            execute(self.connection, query, parameters)
 
     def _fetch(self, part: str) -> Triplets:
         self.run(f"indexing {part}", _FETCH_IDS, [part])
@@ -118,12 +117,12 @@ class TripletTable:
         return Triplets.of(head, relation, tail, weight if "weight" in (self.columns or ()) else None)
 
     def _names(self, table: str) -> list[str]:
-        rows = self.connection.execute(f"SELECT name FROM {table} ORDER BY id").fetchnumpy()
+        rows = execute(self.connection, f"SELECT name FROM {table} ORDER BY id").fetchnumpy()
         names: list[str] = rows["name"].tolist()
         return names
 
     def _value(self, query: str, *parameters: object) -> int:
-        row = self.connection.execute(query, list(parameters)).fetchone()
+        row = execute(self.connection, query, parameters).fetchone()
         assert row is not None
         return int(row[0])
 
