@@ -22,7 +22,8 @@ EDGE = "edge"  # the one relation of a homogeneous graph
 
 # A row is bad when a name is missing or a weight is not a number from 0 to infinity, infinity not included.
 BAD_ROW = (
-    "head IS NULL OR tail IS NULL OR relation IS NULL OR trim(head) = '' OR trim(tail) = '' OR trim(relation) = '' "
+    "head IS NULL OR tail IS NULL OR relation IS NULL "
+    "OR trim(head, ' ') = '' OR trim(tail, ' ') = '' OR trim(relation, ' ') = '' "
     "OR weight IS NULL OR isnan(weight) OR isinf(weight) OR weight < 0"
 )
 
