@@ -70,7 +70,7 @@ class TripletTable:
 
     def insert_columns(self, part: str, columns: Mapping[str, npt.NDArray[Any]]) -> None:
         """Append rows given as one array for each role; names that are not text are written as text."""
-        given = {role: array if array.dtype.kind != "U" else array.astype(object) for role, array in columns.items()}
+        given = {role: _plain(role, array) for role, array in columns.items()}
         casts = ", ".join(f"CAST({role} AS VARCHAR) AS {role}" for role in given)
         self.connection.register("given", given)
         self.insert(part, tuple(given), f"(SELECT {casts} FROM given)")
@@ -124,6 +124,28 @@ class TripletTable:
         row = self.connection.execute(query, list(parameters)).fetchone()
         assert row is not None
         return int(row[0])
+
+
+def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as text or numbers: DuckDB would guess what an array of objects holds from the first of them."""
+    if array.dtype.kind not in "UO":
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if role == "weight":
+        return np.fromiter((_number(cell) for cell in array), dtype=np.float64, count=len(array))
+    return np.fromiter((None if _is_missing(cell) else str(cell) for cell in array), dtype=object, count=len(array))
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, float | np.floating):
+        return bool(np.isnan(cell))
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # what pandas writes for a missing value
 
 
 _NUMBER_ENTITIES = """
