@@ -46,20 +46,19 @@ class TripletTable:
         self.connection.execute(
             "CREATE TABLE triplet (part VARCHAR, head VARCHAR, relation VARCHAR, tail VARCHAR, weight DOUBLE)"
         )
-        self.columns: Columns | None = None
-        self.parts: list[str] = []
+        self.columns: dict[str, Columns] = {}  # of each part
         self.skipped = 0
 
     def begin(self, part: str, columns: Columns, origin: object) -> None:
         """Start a part; all parts of a graph must have relations, or none."""
-        if self.columns is not None and ("relation" in columns) != ("relation" in self.columns):
+        before = next(iter(self.columns.values()), columns)
+        if ("relation" in columns) != ("relation" in before):
             raise GraphFormatError(
-                f"the columns are {', '.join(columns)}, but the files before it had {', '.join(self.columns)}",
+                f"the columns are {', '.join(columns)}, but the files before it had {', '.join(before)}",
                 file=str(origin),
                 remedy="give every part of a graph the same columns",
             )
-        self.columns = columns
-        self.parts.append(part)
+        self.columns[part] = columns
 
     def insert(self, part: str, columns: Columns, relation_of: str, parameters: Iterable[object] = ()) -> None:
         """Append the rows of a SQL relation that has a text column for each role."""
@@ -95,13 +94,12 @@ class TripletTable:
 
         ``extra_entities`` joins nodes that no triplet mentions, after all others.
         """
-        assert self.columns is not None
         self.run("naming entities", _NUMBER_ENTITIES)
         self.run("naming relations", _NUMBER_RELATIONS)
-        kind: Kind = "knowledge" if "relation" in self.columns else "homogeneous"
+        kind: Kind = "knowledge" if "relation" in next(iter(self.columns.values())) else "homogeneous"
         relations = Vocabulary.of(self._names("relation"), role="relation")
         names = dict.fromkeys([*self._names("entity"), *extra_entities])
-        parts = {part: self._fetch(part) for part in self.parts}
+        parts = {part: self._fetch(part) for part in self.columns}
         return IndexedTriplets(kind, Vocabulary.of(names), relations, parts)
 
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
@@ -113,7 +111,7 @@ class TripletTable:
         self.run(f"indexing {part}", _FETCH_IDS, [part])
         columns = self.connection.fetchnumpy()
         head, relation, tail, weight = (np.asarray(columns[role]) for role in ROLES)
-        return Triplets.of(head, relation, tail, weight if "weight" in (self.columns or ()) else None)
+        return Triplets.of(head, relation, tail, weight if "weight" in self.columns[part] else None)
 
     def _names(self, table: str) -> list[str]:
         rows = self.connection.execute(f"SELECT name FROM {table} ORDER BY id").fetchnumpy()
@@ -121,9 +119,9 @@ class TripletTable:
         return names
 
     def _value(self, query: str, *parameters: object) -> int:
-        row = self.connection.execute(query, list(parameters)).fetchone()
-        assert row is not None
-        return int(row[0])
+        # All rows, though there is one: a result that was not read to its end keeps the connection busy.
+        rows = self.connection.execute(query, list(parameters)).fetchall()
+        return int(rows[0][0])
 
 
 def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
