@@ -185,7 +185,9 @@ def test_a_hub_and_a_graph_without_edges() -> None:
     assert len(empty.triplets()) == len(empty.transpose.slot) == empty.hide(np.arange(0)).num_edges == 0
 
 
-@pytest.mark.parametrize("edge", [(3, 0, 0), (0, 0, 3), (-1, 0, 0), (0, 0, -1), (0, 2, 0), (0, -1, 0), (2**31 - 1, 0, 0)])
+@pytest.mark.parametrize(
+    "edge", [(3, 0, 0), (0, 0, 3), (-1, 0, 0), (0, 0, -5), (0, 2, 0), (0, -1, 0), (99_999_999, 0, 0)]
+)
 def test_an_edge_out_of_range_is_refused(edge: tuple[int, int, int]) -> None:
     """Compiled code would take it for an index and write past the end."""
     head, relation, tail = zip((0, 0, 1), edge, (1, 1, 2), strict=True)
@@ -201,8 +203,7 @@ def test_the_environment_turns_the_extension_off(backend: str) -> None:
         pytest.skip("the same for both")
     code = (
         "from nbfnet.native import native, native_available\n"
-        "from nbfnet.errors import GraphFormatError
-from nbfnet.graph.relational_csr import RelationalCSR\n"
+        "from nbfnet.graph.relational_csr import RelationalCSR\n"
         "from nbfnet.graph.triplets import Triplets\n"
         "assert native is None and not native_available()\n"
         "csr = RelationalCSR.from_triplets(Triplets.of([0, 1, 2, 0], [0, 1, 0, 1], [2, 2, 0, 2]), 4, 2)\n"
