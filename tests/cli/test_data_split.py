@@ -108,20 +108,12 @@ def test_weighted_edges_stay_edges(nbfnet, tmp_path):
     assert (document["kind"], document["edges"], document["entities"]) == ("homogeneous", 60, 120)
 
 
-def test_labels_of_relations_and_labels_of_several_lines_come_along(nbfnet, tmp_path):
+def test_labels_of_relations_come_along(nbfnet, tmp_path):
     (tmp_path / "graph").mkdir()
     (tmp_path / "graph" / "train.txt").write_text("".join(f"a{i}\tr\ta{i + 1}\n" for i in range(50)))
     (tmp_path / "graph" / "relation_names.txt").write_text("r\tis followed by\n")
     assert nbfnet("data", "split", tmp_path / "graph", "-o", tmp_path / "out").code == 0
     assert (tmp_path / "out" / "relation_names.txt").read_text() == "r\tis followed by\n"
-
-    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    rows = [f'<x:{i}> <x:r> <x:{i + 1}> .\n<x:{i}> {label} "tab\\t, line\\n{i}" .\n' for i in range(50)]
-    (tmp_path / "graph.nt").write_text("".join(rows) + f'<x:50> {label} "" .\n')
-    assert nbfnet("data", "split", tmp_path / "graph.nt", "-o", tmp_path / "rdf").code == 0
-    assert nbfnet("data", "info", tmp_path / "rdf", "--json").document["entities"] == 51
-    names = (tmp_path / "rdf" / "entity_names.txt").read_text().splitlines()
-    assert names == [f"x:{i}\ttab , line {i}" for i in range(50)]
 
 
 def test_an_inductive_pair_is_written_as_a_pair(nbfnet, inductive, tmp_path, listing):

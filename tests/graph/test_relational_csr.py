@@ -13,6 +13,7 @@ import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nbfnet.errors import GraphFormatError
 from nbfnet.graph.relational_csr import RelationalCSR, sort_by_key
 from nbfnet.graph.triplets import Triplets
 
@@ -182,6 +183,18 @@ def test_a_hub_and_a_graph_without_edges() -> None:
     empty = RelationalCSR.from_triplets(Triplets.empty(), 3, 1)
     assert empty.indptr.tolist() == [0, 0, 0, 0]
     assert len(empty.triplets()) == len(empty.transpose.slot) == empty.hide(np.arange(0)).num_edges == 0
+
+
+@pytest.mark.parametrize(
+    "edge", [(3, 0, 0), (0, 0, 3), (-1, 0, 0), (0, 0, -5), (0, 2, 0), (0, -1, 0), (99_999_999, 0, 0)]
+)
+def test_an_edge_out_of_range_is_refused(edge: tuple[int, int, int]) -> None:
+    """Compiled code would take it for an index and write past the end."""
+    head, relation, tail = zip((0, 0, 1), edge, (1, 1, 2), strict=True)
+    with pytest.raises(GraphFormatError) as caught:
+        RelationalCSR.from_triplets(Triplets.of(head, relation, tail), 3, 2)
+    assert caught.value.remedy
+    assert any(f" {number}," in str(caught.value) for number in edge)
 
 
 def test_the_environment_turns_the_extension_off(backend: str) -> None:

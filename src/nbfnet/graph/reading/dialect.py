@@ -60,7 +60,7 @@ def detect_dialect(
     _check_delimiter(delimiter, path)
     lines = _sample(path)
     comments = _count_comments(lines)
-    body = [line for line in lines[comments:] if line.strip()]
+    body = [line for line in lines[comments:] if not is_blank(line)]
     if not body:
         raise GraphFormatError("the file is empty", file=path, remedy=f"a graph file has {EXPECTED}")
 
@@ -74,8 +74,13 @@ def detect_dialect(
     if roles is None:
         raise _not_a_table(path, lines, body, width)
     has_header = _looks_like_header(rows, roles) if header is None else header
-    blank = next(i for i, line in enumerate(lines[comments:]) if line.strip())
+    blank = next(i for i, line in enumerate(lines[comments:]) if not is_blank(line))
     return Dialect(separator, roles, comments + (blank + 1 if has_header else 0), has_header)
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line holds nothing; blanks other than spaces and tabs may be a name."""
+    return not line.strip(" \t")
 
 
 def cut(line: str, delimiter: str) -> list[str]:

@@ -92,7 +92,7 @@ def _read_parts(
 def _listed_entities(folder: Path) -> list[str]:
     """The entities of a folder's list, one a line: the way to keep nodes that no edge mentions."""
     path = folder / ENTITY_LIST
-    return [name for _, name in numbered_lines(path) if name.strip()] if path.is_file() else []
+    return [name for _, name in numbered_lines(path) if name.strip(" ")] if path.is_file() else []
 
 
 def _graph(name: str, indexed: IndexedTriplets, facts: Triplets, folder: Path, labels: dict[str, str]) -> Graph:

@@ -30,7 +30,8 @@ def read_ntriples(table: TripletTable, part: str, path: Path, *, skip_bad_lines:
     with stage(f"reading {path.name}"):
         for head, relation, tail in _triples(table, path, skip_bad_lines):
             if relation == RDFS_LABEL:
-                labels.setdefault(head, tail)
+                if tail.strip(" "):
+                    labels.setdefault(head, tail)
                 continue
             for role, name in (("head", head), ("relation", relation), ("tail", tail)):
                 names[role].append(name)

@@ -49,7 +49,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 @contextmanager
 def plain_name(path: Path) -> Iterator[str]:
     """The path for DuckDB: a link to it when it is not UTF-8, or holds characters such as * that match other files."""
-    if not set("*?[]{}") & set(str(path)) and _is_utf8(str(path)):
+    if not set("*?[]{}") & set(str(path)) and is_utf8(str(path)):
         yield str(path)
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -58,8 +58,8 @@ def plain_name(path: Path) -> Iterator[str]:
         yield str(link)
 
 
-def _is_utf8(text: str) -> bool:
-    """Whether a name can be written as UTF-8; Python keeps other bytes of a file's name as lone surrogates."""
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written as UTF-8; Python keeps other bytes of a file's name as lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

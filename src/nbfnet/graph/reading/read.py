@@ -54,23 +54,19 @@ def read(
     >>> graph
     <Graph 'graph': knowledge, 3 entities, 2 relations, 2 triplets>
     """
-    if not isinstance(source, str | Path):
-        indexed, entity_types = read_object(source, columns=options.get("columns"))
-        return Graph(
-            name or "graph",
-            indexed.kind,
-            indexed.entities,
-            indexed.relations,
-            indexed.parts["train"],
-            entity_types,
-        )
-    path = Path(source)
-    table = TripletTable()
-    found = read_part(table, "train", path, **options)
-    indexed = table.index()
+    table, found, entity_types = TripletTable(), {}, None
+    if isinstance(source, str | Path):
+        path = Path(source)
+        found = read_part(table, "train", path, **options)
+        indexed = table.index()
+        stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    else:
+        skip_bad_rows = options.get("skip_bad_lines", False)
+        indexed, entity_types = read_object(table, source, columns=options.get("columns"), skip_bad_rows=skip_bad_rows)
+        stem = "graph"
     entities = label_entities(indexed.entities, found, Path(labels) if labels else None)
-    entity_types = read_types(Path(types), entities) if types else None
-    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    if types:
+        entity_types = read_types(Path(types), entities)
     return Graph(
         name or stem,
         indexed.kind,

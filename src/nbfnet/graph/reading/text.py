@@ -85,7 +85,8 @@ def _lines(dialect: Dialect, path: Path) -> str:
     delimiter = dialect.delimiter.replace("'", "''")
     quoting = "quote='\"', escape='\"', strict_mode=true"
     source = f"read_csv(?, delim='{delimiter}', {quoting}, columns={{{types}}}, {shared})"
-    return f"(SELECT {', '.join(f'trim({role}) AS {role}' for role in dialect.columns)} FROM {source})"
+    cells = ", ".join(f"trim({role}, ' ') AS {role}" for role in dialect.columns)
+    return f"(SELECT {cells} FROM {source})"
 
 
 def _whole_lines(dialect: Dialect, shared: str) -> str:
@@ -103,7 +104,7 @@ def _whole_lines(dialect: Dialect, shared: str) -> str:
     nowhere = "delim=chr(1) || chr(2) || chr(3) || chr(4)"
     whole = f"{nowhere}, quote='', escape='', strict_mode=false, columns={{'line': 'VARCHAR'}}"
     lines = f"read_csv(?, {whole}, {shared})"
-    return f"(SELECT {picked} FROM (SELECT {cells} AS cells FROM {lines} WHERE trim(line) <> ''))"
+    return f"(SELECT {picked} FROM (SELECT {cells} AS cells FROM {lines} WHERE trim(line, ' ') <> ''))"
 
 
 def _rejected_records(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
