@@ -27,11 +27,11 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
 
     ``poll`` is for work inside one blocking call: it is asked for the share done a few times a second.
     """
-    if not (_shown and sys.stderr.isatty()):
+    if not (_shown and sys.stderr is not None and sys.stderr.isatty()):
         yield lambda share: None
         return
     bar = _bar()
-    task = bar.add_task(text, total=1.0)
+    task = bar.add_task(text, total=None if poll is None else 1.0)  # without a total the bar only shows that it goes on
     done = threading.Event()
 
     def watch() -> None:
@@ -45,7 +45,7 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield lambda share: bar.update(task, completed=share)
+        yield lambda share: bar.update(task, completed=share, total=1.0)
     finally:
         done.set()
         watcher.join()
@@ -55,6 +55,10 @@ def _bar() -> Progress:
     from rich import progress
     from rich.console import Console
 
-    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TaskProgressColumn())
+    columns = (
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+    )
     times = (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
     return progress.Progress(*columns, *times, console=Console(stderr=True), transient=True)

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
+from typing import Annotated
 
 import typer
 
 from nbfnet.cli import data, demo
-from nbfnet.cli.output import report_error
+from nbfnet.cli.output import accept_any_name, print_text, report_error
 from nbfnet.errors import NbfnetError
 from nbfnet.progress import show_progress
 
+# Plain help pages: they fit a narrow terminal, and can be searched and quoted.
 app = typer.Typer(
-    name="nbfnet",
-    help="Link prediction by paths: any graph in, named answers with reasons out.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    name="nbfnet", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-app.add_typer(data.app, name="data")
 app.command()(demo.demo)
+app.add_typer(data.app, name="data")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print_text(f"nbfnet {importlib.metadata.version('nbfnet')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+]
+
+
+@app.callback()
+def nbfnet(version: Version = False) -> None:
+    """Link prediction by paths: any graph in, named answers with reasons out."""
 
 
 def main() -> None:
     """Run the command line: 0 is success, 2 a user's mistake in one clear message, 130 Ctrl-C."""
     show_progress(True)
+    accept_any_name()
     try:
-        app()
+        app(prog_name="nbfnet")
     except NbfnetError as error:
         report_error(error)
         sys.exit(2)
+    except OSError as error:
+        report_error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stdout = None
-        sys.exit(1)
-    except OSError as error:
-        report_error(f"{error.filename}: {error.strerror}" if error.filename else error)
-        sys.exit(2)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import dataclasses
 from typing import Any
 
-from nbfnet.cli.output import print_table, print_text
+from nbfnet.cli.output import print_table, print_text, print_title
+from nbfnet.errors import SplitError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.splits import split, without_duplicates
+from nbfnet.graph.triplets import Triplets
 
 
 def describe(opened: Graph | Dataset) -> dict[str, Any]:
@@ -18,18 +20,12 @@ def describe(opened: Graph | Dataset) -> dict[str, Any]:
     ``honest_split`` says what is left when duplicates and self loops are removed first.
     """
     homogeneous = isinstance(opened, Graph) and opened.kind == "homogeneous"
-    dataset = opened if isinstance(opened, Dataset) else split(opened, paper_split=homogeneous)
+    dataset = opened if isinstance(opened, Dataset) else _split_or_whole(opened, paper_split=homogeneous)
     document: dict[str, Any] = {"name": dataset.name, "kind": dataset.kind, "entities": dataset.train.num_nodes}
     if dataset.kind == "homogeneous":
         document["edges"] = len(dataset.train.triplets) + len(dataset.valid) + len(dataset.test)
-    document |= {
-        "relations": dataset.train.num_relations,
-        "train": len(dataset.train.triplets),
-        "valid": len(dataset.valid),
-        "test": len(dataset.test),
-        "split": dataset.split,
-        "skipped_lines": dataset.train.skipped_lines,
-    }
+    document |= {"relations": dataset.train.num_relations, **_counts(dataset)}
+    document |= {"split": dataset.split, "skipped_lines": dataset.train.skipped_lines}
     if dataset.train.types is not None:
         document["types"] = list(dataset.train.types.names)
     if dataset.test_graph is not None:
@@ -39,47 +35,64 @@ def describe(opened: Graph | Dataset) -> dict[str, Any]:
             "queries": len(dataset.test),
         }
     if homogeneous and isinstance(opened, Graph):
-        document["honest_split"] = _honest_split(opened)
-    document["leakage"] = asdict(report_leakage(dataset))
+        honest = dataclasses.replace(opened, triplets=without_duplicates(opened))
+        document["honest_split"] = {"edges": len(honest.triplets), **_counts(_split_or_whole(honest))}
+    document["leakage"] = dataclasses.asdict(report_leakage(dataset))
     return document
 
 
 def print_description(document: dict[str, Any]) -> None:
     """The same for people."""
-    words = {"entities": "entities", "edges": "edges", "relations": "relations", "train": "train"}
-    words |= {"valid": "valid", "test": "test"}
-    rows = [(word, document[key]) for key, word in words.items() if key in document]
-    if "test_graph" in document:
-        rows += [(f"test graph's {key}", count) for key, count in document["test_graph"].items()]
-    print_table(f"{document['name']} ({document['kind']})", ("", "count"), rows)
+    print_title(f"{document['name']} ({document['kind']})")
+    counted = ("entities", "edges", "relations", "train", "valid", "test")
+    rows = [(key, document[key]) for key in counted if key in document]
+    rows += [(f"test graph's {key}", count) for key, count in document.get("test_graph", {}).items()]
+    print_table(rows)
+    if "types" in document:
+        print_text(f"types of entities: {', '.join(document['types'])}")
     print_text(f"split: {document['split']}")
     if "honest_split" in document:
         honest = document["honest_split"]
         counts = " / ".join(f"{honest[part]:,}" for part in ("train", "valid", "test"))
-        print_text(f"honest split: {honest['edges']:,} edges without duplicates and self loops, {counts}")
-    print_text()
-    _print_leakage(document["leakage"])
+        print_text(f"without duplicates and self loops: {honest['edges']:,} edges, split {counts}")
+    _print_leakage(document["leakage"], "the test graph" if "test_graph" in document else "train")
 
 
-def _print_leakage(leakage: dict[str, Any]) -> None:
-    print_table(
-        "Leakage",
-        ("of the test links", "count"),
-        [
-            ("are all", leakage["test_links"]),
-            ("stand in train too", leakage["test_in_train"]),
-            ("stand in train reversed", leakage["test_reversed_in_train"]),
-            ("join a pair that train joins", leakage["test_pair_in_train"]),
-        ],
-    )
-    for key, title in (("near_inverse", "near-inverse relations"), ("near_duplicate", "near-duplicate relations")):
-        for pair in leakage[key]:
-            print_text(f"{title}: {pair['first']} and {pair['second']} ({pair['overlap']:.0%} of their pairs)")
-    for relation in leakage["symmetric"]:
-        print_text(f"symmetric relation: {relation['relation']} ({relation['share']:.0%} of its facts hold both ways)")
+def _split_or_whole(graph: Graph, *, paper_split: bool = False) -> Dataset:
+    """The split to count; all of a graph that is too small for one is train."""
+    try:
+        return split(graph, paper_split=paper_split)
+    except SplitError:
+        return Dataset(graph.name, graph, Triplets.empty(), Triplets.empty(), split="none, the edges are too few")
 
 
-def _honest_split(graph: Graph) -> dict[str, int]:
-    honest = split(graph)
-    counts = {"train": len(honest.train.triplets), "valid": len(honest.valid), "test": len(honest.test)}
-    return {"edges": len(without_duplicates(graph)), **counts}
+def _counts(dataset: Dataset) -> dict[str, int]:
+    return {"train": len(dataset.train.triplets), "valid": len(dataset.valid), "test": len(dataset.test)}
+
+
+def _print_leakage(leakage: dict[str, Any], facts: str) -> None:
+    if leakage["test_links"]:
+        print_text()
+        print_title("Test links that could leak")
+        rows = [
+            (f"also in {facts}", leakage["test_in_train"]),
+            (f"also in {facts}, reversed", leakage["test_reversed_in_train"]),
+            (f"between entities that {facts} links", leakage["test_pair_in_train"]),
+            ("of all", leakage["test_links"]),
+        ]
+        print_table(rows)
+    for key, title in (
+        ("near_inverse", "Near-inverse relations, by the share of their pairs that both have"),
+        ("near_duplicate", "Near-duplicate relations, by the share of their pairs that both have"),
+    ):
+        _print_shares(title, [(pair["overlap"], f"{pair['first']} and {pair['second']}") for pair in leakage[key]])
+    symmetric = [(relation["share"], relation["relation"]) for relation in leakage["symmetric"]]
+    _print_shares("Symmetric relations, by the share of their facts that hold both ways", symmetric)
+
+
+def _print_shares(title: str, shares: list[tuple[float, str]]) -> None:
+    if shares:
+        print_text()
+        print_title(title)
+    for share, what in shares:
+        print_text(f"{share:4.0%}  {what}")

@@ -2,54 +2,83 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
+
+_ENDLESS = 10_000  # columns, where nothing says how wide the output may be
+# A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
+
+
+def accept_any_name() -> None:
+    """Let names be printed that the terminal's encoding does not have: they are escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """One JSON document on standard output, and nothing else there."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    unicode = (getattr(sys.stdout, "encoding", None) or "").casefold().startswith("utf")
+    typer.echo(json.dumps(document, ensure_ascii=not unicode, indent=2))
 
 
 def report_error(error: object) -> None:
     """One clear message on standard error."""
-    _stderr().print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+    _print(Console(stderr=True), Text.assemble(("Error:", "bold red"), f" {_visible(error)}"))
 
 
 def report_note(text: str) -> None:
     """A note on standard error, where it does not disturb what is printed."""
-    _stderr().print(f"[dim]{escape(text)}[/]", soft_wrap=True, highlight=False)
+    _print(Console(stderr=True), Text(_visible(text), style="dim"))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table; numbers are set to the right and get thousands separators."""
-    table = Table(box=None, pad_edge=False)
-    numeric = [all(isinstance(row[i], int | float) or row[i] == "" for row in rows) for i in range(len(columns))]
-    for name, is_number in zip(columns, numeric, strict=True):
-        table.add_column(name, justify="right" if is_number else "left", header_style="dim")
-    for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row))
-    console = Console()
-    console.print(f"[bold]{escape(title)}[/]", highlight=False)
-    console.print(table)
+def print_title(text: str) -> None:
+    """A line that stands above others."""
+    _print(Console(), Text(_visible(text), style="bold"))
 
 
 def print_text(text: str = "") -> None:
-    """A line of plain text."""
-    Console().print(escape(text), highlight=False)
+    """A line of plain text, however long."""
+    _print(Console(), Text(_visible(text)))
+
+
+def print_table(rows: Sequence[Sequence[object]], columns: Sequence[str] = ()) -> None:
+    """A table; numbers are set to the right and get thousands separators.
+
+    The last column is folded where the terminal is narrow, the others never: a name can always be copied.
+    """
+    table = Table(box=None, pad_edge=False, show_header=bool(columns))
+    for i in range(len(rows[0])):
+        is_number = all(isinstance(row[i], int) or row[i] == "" for row in rows)
+        last = i == len(rows[0]) - 1
+        title = columns[i] if columns else ""
+        table.add_column(title, justify="right" if is_number else "left", header_style="dim", no_wrap=not last)
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    console = Console()
+    needed = Measurement.get(console, console.options.update(width=_ENDLESS), table).minimum
+    if not console.is_terminal or console.width < needed:
+        console.width = _ENDLESS
+    console.print(table)
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else _visible(value)
 
 
-def _stderr() -> Console:
-    return Console(stderr=True)
+def _visible(value: object) -> str:
+    return str(value).translate(_CONTROL)
+
+
+def _print(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nbfnet.errors import GraphFormatError
@@ -23,16 +22,33 @@ def replacing(target: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """A draft beside the wanted folder, moved into its place when everything in it is written."""
+def check_is_new(folder: Path) -> None:
+    """Refuse a folder that holds something, and a file: nothing is ever overwritten."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise GraphFormatError("this exists already", file=folder, remedy="remove it, or choose another folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A draft beside the wanted folder, moved into its place when everything in it is written.
+
+    When the block fails nothing is left: neither the draft nor the folders above it that had to be made.
+    """
+    check_is_new(folder)
+    made = [parent for parent in folder.parents if not parent.exists()]
     try:
-        draft.chmod(0o755)
-        yield draft
-        draft.replace(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as outer:
+            draft = Path(outer) / "draft"
+            draft.mkdir()
+            yield draft
+            draft.replace(folder)
+    except OSError as error:
+        is_file = isinstance(error, FileExistsError)  # where a folder above it should be
+        reason = f"{error.filename} is a file" if is_file else error.strerror or error
+        remedy = "check its space and permissions, or choose another folder"
+        raise GraphFormatError(f"cannot be written: {reason}", file=folder, remedy=remedy) from None
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        for parent in made:
+            with suppress(OSError):  # it is not empty: the folder is there
+                parent.rmdir()

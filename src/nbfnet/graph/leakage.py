@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 
 from nbfnet.graph.graph import Dataset
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.triplets import Triplets
 
 THRESHOLD = 0.8  # from this overlap on, two relations count as (near) inverses or duplicates of each other
@@ -54,7 +55,7 @@ def report_leakage(dataset: Dataset) -> LeakageReport:
     train = dataset.train.triplets
     given = {"h": train.head, "r": train.relation, "t": train.tail}
     connection.register("given", given)
-    connection.execute("CREATE TABLE fact AS SELECT DISTINCT h, r, t FROM given")
+    execute(connection, "CREATE TABLE fact AS SELECT DISTINCT h, r, t FROM given")
     overlaps = {
         kind: [RelationOverlap(relations.label(a), relations.label(b), share) for a, b, share in rows]
         for kind, rows in (
@@ -62,7 +63,7 @@ def report_leakage(dataset: Dataset) -> LeakageReport:
             ("near_inverse", _overlaps(connection, "a.h = b.t AND a.t = b.h")),
         )
     }
-    symmetric = [] if undirected else connection.execute(_SYMMETRIC, [THRESHOLD]).fetchall()
+    symmetric = [] if undirected else execute(connection, _SYMMETRIC, [THRESHOLD]).fetchall()
     return LeakageReport(
         test_links=len(dataset.test),
         test_in_train=int((same | reversed_ if undirected else same).sum()),
@@ -88,7 +89,7 @@ def _reverse(triplets: Triplets) -> Triplets:
 
 
 def _overlaps(connection: duckdb.DuckDBPyConnection, matching: str) -> list[tuple[int, int, float]]:
-    return connection.execute(_OVERLAP.format(matching=matching), [THRESHOLD]).fetchall()
+    return execute(connection, _OVERLAP.format(matching=matching), [THRESHOLD]).fetchall()
 
 
 _OVERLAP = """

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from nbfnet.errors import GraphFormatError
+from nbfnet.errors import GraphFormatError, NbfnetError, SplitError, UnknownNameError
 from nbfnet.graph.datasets.ogb import read_biokg, read_wikikg90m
 from nbfnet.graph.datasets.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
 from nbfnet.graph.datasets.statistics import count_dataset, count_graph
@@ -39,20 +39,29 @@ def load(source: str | Path, *, seed: int = 0, paper_split: bool = False, **opti
 
 def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = False) -> Dataset:
     """Split what comes as one graph; a dataset keeps the split it has."""
-    return split(opened, seed=seed, paper_split=paper_split) if isinstance(opened, Graph) else opened
+    if isinstance(opened, Graph):
+        return split(opened, seed=seed, paper_split=paper_split)
+    if paper_split:
+        raise SplitError(f"{opened.name} comes with its own split: the paper's split is for a graph that has none")
+    return opened
 
 
 def open_source(source: str | Path, **options: Unpack[SourceOptions]) -> Graph | Dataset:
     """Read a source as it is: a single file gives a graph, a known dataset or a folder its splits."""
     if isinstance(source, str) and source.casefold() in known_datasets():
+        _refuse_options(options, source, "a known dataset")
         return _open_known(find_dataset(source))
     path = Path(source)
-    if not path.exists():
-        if path.name == str(source) and not path.suffix:
-            find_dataset(str(source))  # raises, with the closest names
-        raise GraphFormatError("no such file or folder", file=path, remedy="check the path, or see 'nbfnet data list'")
+    if not str(source) or not path.exists():
+        raise _not_found(source)
     if path.is_file():
         return read(path, **options)
+    if not path.is_dir():
+        remedy = "save its content as a file and give that"
+        raise GraphFormatError("neither a file nor a folder", file=path, remedy=remedy)
+    if is_store(path):
+        _refuse_options(options, source, "a store")
+        return read_store(path)
     labels, types = options.pop("labels", None), options.pop("types", None)
     if labels or types:
         remedy = "put them into the folder as entity_names.txt and entity_types.txt"
@@ -61,15 +70,30 @@ def open_source(source: str | Path, **options: Unpack[SourceOptions]) -> Graph |
 
 
 def _open_folder(path: Path, name: str, options: ReadOptions) -> Graph | Dataset:
-    if is_store(path):
-        return read_store(path)
-    if find_part(path, "train") and not (find_part(path, "valid") or find_part(path, "test")):
-        whole = read_folder(path, name, **options)
-        return whole.train
-    edges = find_part(path, "edges")
-    if edges and not find_part(path, "train"):
+    train, edges = find_part(path, "train"), find_part(path, "edges")
+    if edges and not train:
         return dataclasses.replace(read(edges, **options), name=name)
-    return read_inductive(path, name, **options) if has_inductive_twin(path) else read_folder(path, name, **options)
+    if has_inductive_twin(path):
+        return read_inductive(path, name, **options)
+    dataset = read_folder(path, name, **options)
+    return dataset if find_part(path, "valid") or find_part(path, "test") else dataset.train
+
+
+def _not_found(source: str | Path) -> NbfnetError:
+    """What names neither a dataset nor a path: a misspelt dataset if it looks like one."""
+    misspelt = UnknownNameError("dataset, file or folder", str(source), known_datasets())
+    if misspelt.suggestions and Path(source).name == str(source) and not Path(source).suffix:
+        return misspelt
+    remedy = "check the path, or see 'nbfnet data list'"
+    return GraphFormatError("no such file, folder or dataset", file=source or "''", remedy=remedy)
+
+
+def _refuse_options(options: SourceOptions, source: str | Path, what: str) -> None:
+    """Options that say how to read would have no effect on what is known already."""
+    stated = [name for name, value in options.items() if value is not None and name != "skip_bad_lines"]
+    if stated:
+        remedy = f"leave out what says how to read it: {', '.join(stated)}"
+        raise GraphFormatError(f"this is {what}", file=source, remedy=remedy)
 
 
 def _open_known(entry: RegistryEntry) -> Graph | Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import overload
 
@@ -67,3 +67,24 @@ class NumberedNames(Sequence[str]):
         if isinstance(index, slice):
             return [str(i) for i in range(self.length)[index]]
         return str(range(self.length)[index])
+
+
+class NumberedIds(Mapping[str, int]):
+    """The way back from the names '0', '1', ... to their numbers, in no memory either."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __getitem__(self, name: object) -> int:
+        # Only the one way to write a number counts: not '01', '+1', ' 1' or digits of other scripts.
+        if isinstance(name, str) and len(name) < 20 and name.isascii() and name.isdecimal():
+            number = int(name)
+            if number < self.length and str(number) == name:
+                return number
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NumberedNames(self.length))
+
+    def __len__(self) -> int:
+        return self.length

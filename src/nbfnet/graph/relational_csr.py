@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from nbfnet.errors import GraphFormatError
 from nbfnet.graph.triplets import Float64, Int32, Int64, Triplets
 from nbfnet.native import native
 
@@ -33,6 +34,9 @@ class RelationalCSR:
     @classmethod
     def from_triplets(cls, triplets: Triplets, num_nodes: int, num_relations: int) -> RelationalCSR:
         """Sort the triplets by tail, in O(E + V)."""
+        _check_range("head", triplets.head, num_nodes)
+        _check_range("relation", triplets.relation, num_relations)
+        _check_range("tail", triplets.tail, num_nodes)
         indptr, order = sort_by_key(triplets.tail, num_nodes)
         weight = None if triplets.weight is None else triplets.weight[order]
         source, relation = triplets.head[order], triplets.relation[order]
@@ -93,6 +97,14 @@ class Transpose:
     target: Int32  # (edge,)
     relation: Int32  # (edge,)
     slot: Int64  # (edge,) where the edge stands in the RelationalCSR
+
+
+def _check_range(role: str, ids: Int32, count: int) -> None:
+    """Refuse ids out of range here, once: compiled code takes them for indices."""
+    if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+        wrong = int(ids.min() if ids.min() < 0 else ids.max())
+        remedy = "number them from 0, or read the graph again"
+        raise GraphFormatError(f"an edge has the {role} {wrong}, but there are {count}", remedy=remedy)
 
 
 def sort_by_key(keys: Int32, num_keys: int) -> tuple[Int64, Int64]:

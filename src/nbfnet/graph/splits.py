@@ -48,9 +48,10 @@ def split_knowledge(graph: Graph, *, seed: int) -> Dataset:
 
     wanted = [max(1, int(share * len(triplets))) for share in _KNOWLEDGE_SHARES]
     side = np.full(len(size), TRAIN, dtype=np.int8)
-    if size[queue].sum() < sum(wanted):
-        queue = np.concatenate([queue, _spared_first(reserve, ends[:, held | first], ends)])
     side[queue] = _fill(size[queue], wanted)
+    if size[side == TEST].sum() < wanted[1]:
+        queue = np.concatenate([queue, _spared_first(reserve, ends[:, held | first], ends)])
+        side[queue] = _fill(size[queue], wanted)
     return _dataset(graph, triplets, side[group], f"90:5:5 by pairs of nodes, leak-free, seed {seed}")
 
 
@@ -87,7 +88,7 @@ def _spared_first(reserve: Int64, kept: Int64, ends: Int64) -> Int64:
 
     ``ends`` (2, group) are the two entities of every group, ``kept`` those of the groups still in train.
     """
-    links = np.bincount(kept[0], minlength=int(ends.max()) + 1)
+    links = np.bincount(kept[0], minlength=int(ends.max(initial=0)) + 1)
     np.add.at(links, kept[1][kept[0] != kept[1]], 1)
     spared = np.zeros(len(reserve), dtype=np.bool_)
     for i, group in enumerate(reserve):
@@ -103,14 +104,16 @@ def _fill(size: Int64, wanted: list[int]) -> npt.NDArray[np.int8]:
     """Deal groups out in order until valid, then test, have the wanted number of triplets; the rest is train."""
     before = np.cumsum(size) - size
     valid, test = wanted
-    return np.select([before < valid, before < valid + test], [VALID, TEST], TRAIN).astype(np.int8)
+    in_valid = before < valid
+    # The last group of valid may be larger than wanted: test begins after it, wherever that is.
+    return np.select([in_valid, before < size[in_valid].sum() + test], [VALID, TEST], TRAIN).astype(np.int8)
 
 
 def _dataset(graph: Graph, triplets: Triplets, side: npt.NDArray[np.int8], how: str) -> Dataset:
     train, valid, test = (triplets.take(side == which) for which in (TRAIN, VALID, TEST))
     if not (len(train) and len(valid) and len(test)):
         raise SplitError(
-            f"{graph.name}: {len(triplets)} edges are too few for train, valid and test; "
+            f"{graph.name}: too few edges for train, valid and test ({len(triplets)}); "
             "give a larger graph, or a folder with train, valid and test files"
         )
     return Dataset(graph.name, dataclasses.replace(graph, triplets=train), valid, test, split=how)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.atomic import new_folder
-from nbfnet.graph.graph import Dataset, EntityTypes, Graph
+from nbfnet.graph.graph import Dataset, EntityTypes, Graph, Kind
 from nbfnet.graph.packed_names import NumberedNames, PackedNames
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -41,6 +42,8 @@ def read_store(folder: Path) -> Dataset:
     """Open a store; its arrays are read from disk as they are used."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if not isinstance(manifest, dict):
+            raise ValueError(f"{MANIFEST} is not a JSON object")
         if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
             found = f"{manifest.get('format')} version {manifest.get('version')}"
             remedy = "convert the graph again with 'nbfnet data convert'"
@@ -50,10 +53,10 @@ def read_store(folder: Path) -> Dataset:
         if "test_graph" in manifest:
             test_graph = _read_graph(folder / "test_graph", manifest["test_graph"], relations=train.relations)
         valid, test = (_read_triplets(folder / part) for part in ("valid", "test"))
-    except (OSError, ValueError, KeyError) as error:
+        return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
+    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
         remedy = "convert the graph again with 'nbfnet data convert'"
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
-    return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
 
 
 def _write_graph(graph: Graph, folder: Path, *, shared_relations: bool = False) -> dict[str, Any]:
@@ -69,13 +72,15 @@ def _write_graph(graph: Graph, folder: Path, *, shared_relations: bool = False) 
 
 
 def _read_graph(folder: Path, description: dict[str, Any], *, relations: Vocabulary | None = None) -> Graph:
+    if description["kind"] not in get_args(Kind):
+        raise ValueError(f"{description['kind']!r} is not a kind of graph")
     if relations is None:
         relations = _read_names(folder / "relations", description["relations"], "relation")
+    entities = _read_names(folder / "entities", description["entities"], "entity")
     types = None
     if "types" in description:
-        of_entity = np.load(folder / "type_of_entity.npy", mmap_mode="r", allow_pickle=False)
+        of_entity = _load(folder / "type_of_entity.npy", np.int32, len(entities))
         types = EntityTypes(Vocabulary.of(description["types"], role="entity type"), of_entity)
-    entities = _read_names(folder / "entities", description["entities"], "entity")
     return Graph(description["name"], description["kind"], entities, relations, _read_triplets(folder), types)
 
 
@@ -88,30 +93,37 @@ def _write_triplets(triplets: Triplets, folder: Path) -> None:
 
 
 def _read_triplets(folder: Path) -> Triplets:
-    columns = {}
-    for column in ("head", "relation", "tail", "weight"):
-        file = folder / f"{column}.npy"
-        if column != "weight" or file.exists():
-            columns[column] = np.load(file, mmap_mode="r", allow_pickle=False)
-    return Triplets(**columns)
+    head = _load(folder / "head.npy", np.int32)
+    relation, tail = (_load(folder / f"{column}.npy", np.int32, len(head)) for column in ("relation", "tail"))
+    weight = folder / "weight.npy"
+    return Triplets(head, relation, tail, _load(weight, np.float64, len(head)) if weight.exists() else None)
+
+
+def _load(file: Path, dtype: type[np.generic], length: int | None = None) -> npt.NDArray[Any]:
+    """Map an array, which must be of the type and length that it was written with."""
+    array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+    if array.dtype != dtype or array.ndim != 1 or length not in (None, len(array)):
+        wanted = "" if length is None else f"{length} "
+        raise ValueError(f"{file.name} has {array.dtype} of shape {array.shape}, expected {wanted}{dtype.__name__}")
+    return array
 
 
 def _write_names(vocabulary: Vocabulary, folder: Path) -> dict[str, Any]:
-    if isinstance(vocabulary.names, NumberedNames):
-        return {"numbered": len(vocabulary)}
     folder.mkdir(parents=True)
-    np.save(folder / "offsets.npy", vocabulary.names.offsets)
-    np.save(folder / "text.npy", vocabulary.names.text)
     if vocabulary.labels:
         (folder / "labels.json").write_text(json.dumps(vocabulary.labels), encoding="utf-8")
+    if isinstance(vocabulary.names, NumberedNames):
+        return {"numbered": len(vocabulary)}
+    np.save(folder / "offsets.npy", vocabulary.names.offsets)
+    np.save(folder / "text.npy", vocabulary.names.text)
     return {"named": len(vocabulary)}
 
 
 def _read_names(folder: Path, description: dict[str, Any], role: str) -> Vocabulary:
-    if "numbered" in description:
-        return Vocabulary.numbered(description["numbered"], role=role)
-    offsets = np.load(folder / "offsets.npy", mmap_mode="r", allow_pickle=False)
-    text = np.load(folder / "text.npy", mmap_mode="r", allow_pickle=False)
     labels = folder / "labels.json"
     known = json.loads(labels.read_text(encoding="utf-8")) if labels.exists() else None
+    if "numbered" in description:
+        return Vocabulary(NumberedNames(int(description["numbered"])), role=role, labels=known)
+    offsets = _load(folder / "offsets.npy", np.int64, description["named"] + 1)
+    text = _load(folder / "text.npy", np.uint8, int(offsets[-1]))
     return Vocabulary(PackedNames(offsets, text), role=role, labels=known)

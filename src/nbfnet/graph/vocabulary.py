@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError, UnknownNameError
-from nbfnet.graph.packed_names import NumberedNames, PackedNames
+from nbfnet.graph.packed_names import NumberedIds, NumberedNames, PackedNames
 
 
 class Vocabulary(Sequence[str]):
@@ -35,7 +35,8 @@ class Vocabulary(Sequence[str]):
         """A vocabulary of these names, which must differ from each other."""
         vocabulary = cls(PackedNames.pack(names), role=role, labels=labels)
         if len(vocabulary._ids) != len(vocabulary.names):
-            raise GraphFormatError(f"an {role} vocabulary names something twice")
+            twice = next(name for index, name in enumerate(vocabulary.names) if vocabulary._ids[name] != index)
+            raise GraphFormatError(f"the {role} name {twice!r} is listed twice", remedy="give every name once")
         return vocabulary
 
     @classmethod
@@ -66,7 +67,8 @@ class Vocabulary(Sequence[str]):
             return owners[0]
         if owners:
             raise AmbiguousNameError(self.role, name, [self.names[i] for i in owners])
-        raise UnknownNameError(self.role, name, [*self.names, *self.labels.values()])
+        spelt = () if isinstance(self.names, NumberedNames) else self.names  # no number is a misspelling of another
+        raise UnknownNameError(self.role, name, [*spelt, *self._owners])
 
     def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
         """The ids of many names."""
@@ -82,7 +84,9 @@ class Vocabulary(Sequence[str]):
         return Vocabulary(self.names, role=self.role, labels=labels)
 
     @cached_property
-    def _ids(self) -> dict[str, int]:
+    def _ids(self) -> Mapping[str, int]:
+        if isinstance(self.names, NumberedNames):
+            return NumberedIds(len(self.names))
         return {name: index for index, name in enumerate(self.names)}
 
     @cached_property

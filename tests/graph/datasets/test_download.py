@@ -228,13 +228,20 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_way_out(file_server,
         fetch(file_server.put("file.bin", CONTENT), tmp_path / "taken" / "file.bin")
 
 
-def test_progress_goes_to_standard_error(file_server, tmp_path, capsys):
+def test_progress_goes_to_standard_error(file_server, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
     target = tmp_path / "file.bin"
     download(file_server.put("file.bin", CONTENT), target, sha256(CONTENT), progress=True)
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "file.bin" in shown.err
-    fetch(file_server.put("file.bin", CONTENT), target)
+
+
+def test_no_progress_where_nobody_watches(file_server, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    download(file_server.put("file.bin", CONTENT), tmp_path / "file.bin", sha256(CONTENT), progress=True)
+    assert capsys.readouterr() == ("", "")
+    fetch(file_server.put("file.bin", CONTENT), tmp_path / "again.bin")  # which switches it off
     assert capsys.readouterr() == ("", "")
 
 

@@ -162,8 +162,9 @@ def _check_space(url: str, partial: PartialFile, total: int | None, there: int) 
 
 @contextmanager
 def _shown(target: Path, progress: bool) -> Iterator[Advance]:
-    """A progress bar on standard error."""
+    """A progress bar on standard error, if that is a terminal."""
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not progress) as bars:
+    with Progress(*columns, console=console, disable=not (progress and console.is_terminal)) as bars:
         task = bars.add_task(f"{target.parent.name}/{target.name}", total=None)
         yield lambda there, total: bars.update(task, completed=there, total=total)

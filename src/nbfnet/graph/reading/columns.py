@@ -38,7 +38,7 @@ def stated_columns(stated: Sequence[str]) -> Columns:
     roles = tuple(role.strip().casefold() for role in stated)
     if not _makes_an_edge(roles):
         raise GraphFormatError(
-            f"columns stated as {','.join(stated)!r}",
+            f"the stated columns {','.join(stated)!r} do not make an edge",
             remedy="state each column's role in the file's order: head, tail, and optionally relation and weight",
         )
     return roles

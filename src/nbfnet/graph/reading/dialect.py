@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.reading.columns import (
@@ -22,10 +19,12 @@ from nbfnet.graph.reading.columns import (
     is_relation_word,
     stated_columns,
 )
+from nbfnet.graph.reading.opening import is_gzip_name, open_text
 
 TAB, COMMA, SPACE = "\t", ",", " "
 _SAMPLE_LINES = 200
-_TOKEN = re.compile(r'"[^"]*"|\S+')
+csv.field_size_limit(2**31 - 1)  # Python's reader refuses fields of 131,072 characters; DuckDB has its own limit
+_TOKEN = re.compile(r'"[^"]*"|[^ \t\n\f\r]+')  # DuckDB's idea of a space: names may hold other blanks
 _FOREIGN = {
     b"PAR1": "Parquet",
     b"\x1f\x8b": "gzip",
@@ -49,19 +48,6 @@ class Dialect:
     has_header: bool
 
 
-@contextmanager
-def open_text(path: Path) -> Iterator[IO[str]]:
-    """The file's text, unpacked if it is gzip, with undecodable bytes kept visible."""
-    opener = gzip.open if is_gzip_name(path) else open
-    with opener(path, "rt", encoding="utf-8-sig", errors="backslashreplace", newline="") as stream:
-        yield stream
-
-
-def is_gzip_name(path: Path) -> bool:
-    """Whether a file's name says that it is compressed."""
-    return path.suffix.casefold() == ".gz"
-
-
 def detect_dialect(
     path: Path,
     *,
@@ -71,23 +57,30 @@ def detect_dialect(
 ) -> Dialect:
     """Find what was not stated from the first lines of a file."""
     _check_content_is_text(path)
+    _check_delimiter(delimiter, path)
     lines = _sample(path)
     comments = _count_comments(lines)
-    body = [line for line in lines[comments:] if line.strip()]
+    body = [line for line in lines[comments:] if not is_blank(line)]
     if not body:
         raise GraphFormatError("the file is empty", file=path, remedy=f"a graph file has {EXPECTED}")
 
     separator = delimiter or _detect_delimiter(body)
     if separator is None:
         raise _not_a_table(path, lines, body)
-    rows = [cut(line, separator) for line in body]
+    rows = cut_all(body, separator)
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    roles = stated_columns(columns) if columns else columns_by_name(rows[0]) or columns_by_position(width)
+    named = columns_by_name(rows[0]) if header is not False else None
+    roles = stated_columns(columns) if columns else named or columns_by_position(width)
     if roles is None:
         raise _not_a_table(path, lines, body, width)
     has_header = _looks_like_header(rows, roles) if header is None else header
-    blank = next(i for i, line in enumerate(lines[comments:]) if line.strip())
+    blank = next(i for i, line in enumerate(lines[comments:]) if not is_blank(line))
     return Dialect(separator, roles, comments + (blank + 1 if has_header else 0), has_header)
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line holds nothing; blanks other than spaces and tabs may be a name."""
+    return not line.strip(" \t")
 
 
 def cut(line: str, delimiter: str) -> list[str]:
@@ -99,6 +92,13 @@ def cut(line: str, delimiter: str) -> list[str]:
             token[1:-1] if len(token) > 1 and token[0] == token[-1] == '"' else token for token in _TOKEN.findall(line)
         ]
     return next(csv.reader([line], delimiter=delimiter), [""])
+
+
+def cut_all(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The columns of every record; a quoted field of a CSV file may run over several lines."""
+    if delimiter in (TAB, SPACE):
+        return [cut(line, delimiter) for line in lines]
+    return [row for row in csv.reader((f"{line}\n" for line in lines), delimiter=delimiter) if row]
 
 
 def _check_content_is_text(path: Path) -> None:
@@ -117,14 +117,18 @@ def _check_content_is_text(path: Path) -> None:
         raise GraphFormatError("the file is binary, not text", file=path, remedy=remedy)
 
 
-def _sample(path: Path) -> list[str]:
-    try:
-        with open_text(path) as stream:
-            return [line.rstrip("\r\n") for line in islice(stream, _SAMPLE_LINES)]
-    except (gzip.BadGzipFile, EOFError) as error:
+def _check_delimiter(delimiter: str | None, path: Path) -> None:
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise GraphFormatError(
-            f"the gzip content is damaged ({error})", file=path, remedy="fetch the file again"
-        ) from None
+            f"the columns cannot be separated by {delimiter!r}",
+            file=path,
+            remedy="state one character that is neither a quote nor a line end, or replace the separator in the file",
+        )
+
+
+def _sample(path: Path) -> list[str]:
+    with open_text(path) as stream:
+        return [line.rstrip("\r\n") for line in islice(stream, _SAMPLE_LINES)]
 
 
 def _count_comments(lines: list[str]) -> int:
@@ -138,8 +142,9 @@ def _count_comments(lines: list[str]) -> int:
 def _detect_delimiter(body: list[str]) -> str | None:
     """The first of tab, comma, space that cuts most lines into the same possible number of columns."""
     for delimiter in (TAB, COMMA, SPACE):
-        width, lines = Counter(len(cut(line, delimiter)) for line in body).most_common(1)[0]
-        if 2 * lines >= len(body) and columns_by_position(width):
+        widths = Counter(map(len, cut_all(body, delimiter)))
+        width, count = widths.most_common(1)[0]
+        if 2 * count >= widths.total() and columns_by_position(width):
             return delimiter
     return None
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.opening import numbered_lines
 from nbfnet.graph.reading.read import ReadOptions, label_entities, read_part
 from nbfnet.graph.reading.side_files import read_labels, read_types
 from nbfnet.graph.reading.triplet_table import IndexedTriplets, TripletTable
@@ -26,9 +27,15 @@ def find_part(folder: Path, part: str) -> Path | None:
     return next((path for suffix in SUFFIXES if (path := folder / f"{part}{suffix}").is_file()), None)
 
 
+def inductive_twin(folder: Path) -> Path:
+    """The folder X_ind beside a folder X, whatever way X is written: '.' has a name too."""
+    named = folder.resolve() if folder.name in ("", "..") else folder
+    return named.parent / (named.name + INDUCTIVE)
+
+
 def has_inductive_twin(folder: Path) -> bool:
     """Whether the facts of an unseen test graph lie in a folder beside this one."""
-    return find_part(folder.with_name(folder.name + INDUCTIVE), "train") is not None
+    return find_part(inductive_twin(folder), "train") is not None
 
 
 def read_folder(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
@@ -45,16 +52,16 @@ def read_folder(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Data
 
 def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
     """Read a pair: train and valid of a folder, and the facts (train) and queries (test) of its twin."""
-    twin = folder.with_name(folder.name + INDUCTIVE)
+    twin = inductive_twin(folder)
     table = TripletTable()
     found = _read_parts(table, {part: find_part(folder, part) for part in ("train", "valid")}, folder, options)
-    indexed = table.index()
+    indexed = table.index(_listed_entities(folder))
     graph = _graph(name, indexed, indexed.parts["train"], folder, found)
 
     twin_table = TripletTable()
     twin_parts = {"train": find_part(twin, "train"), "test": find_part(twin, "test")}
     found = _read_parts(twin_table, twin_parts, twin, options)
-    unseen = twin_table.index()
+    unseen = twin_table.index(_listed_entities(twin))
     facts, queries = (
         _renumber_relations(unseen.parts.get(part, Triplets.empty()), unseen.relations, graph.relations, twin)
         for part in ("train", "test")
@@ -85,7 +92,7 @@ def _read_parts(
 def _listed_entities(folder: Path) -> list[str]:
     """The entities of a folder's list, one a line: the way to keep nodes that no edge mentions."""
     path = folder / ENTITY_LIST
-    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [name for _, name in numbered_lines(path) if name.strip(" ")] if path.is_file() else []
 
 
 def _graph(name: str, indexed: IndexedTriplets, facts: Triplets, folder: Path, labels: dict[str, str]) -> Graph:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbfnet.errors import GraphFormatError, MissingExtraError
-from nbfnet.graph.reading.dialect import is_gzip_name
+from nbfnet.graph.reading.opening import is_gzip_name
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.progress import stage
 
@@ -26,10 +28,10 @@ def read_ntriples(table: TripletTable, part: str, path: Path, *, skip_bad_lines:
     names: dict[str, list[str]] = {"head": [], "relation": [], "tail": []}
     labels: dict[str, str] = {}
     with stage(f"reading {path.name}"):
-        for triple in _triples(table, path, skip_bad_lines):
-            head, relation, tail = (_name(term) for term in (triple.subject, triple.predicate, triple.object))
+        for head, relation, tail in _triples(table, path, skip_bad_lines):
             if relation == RDFS_LABEL:
-                labels.setdefault(head, tail)
+                if tail.strip(" "):
+                    labels.setdefault(head, tail)
                 continue
             for role, name in (("head", head), ("relation", relation), ("tail", tail)):
                 names[role].append(name)
@@ -40,7 +42,7 @@ def read_ntriples(table: TripletTable, part: str, path: Path, *, skip_bad_lines:
     return labels
 
 
-def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[Any]:
+def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[tuple[str, str, str]]:
     """Parse line by line, as the format is defined: so a bad line is known by its number and can be skipped."""
     try:
         import pyoxigraph
@@ -49,11 +51,12 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
     with _open_bytes(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:
-                yield from pyoxigraph.parse(line, pyoxigraph.RdfFormat.N_TRIPLES)
+                for triple in pyoxigraph.parse(line.removeprefix(BOM_UTF8), pyoxigraph.RdfFormat.N_TRIPLES):
+                    yield _names(triple)
             except (SyntaxError, ValueError) as error:
                 if not skip_bad_lines:
                     raise GraphFormatError(
-                        f"not an N-Triples line ({error})",
+                        f"not an N-Triples line that makes an edge ({error})",
                         file=path,
                         line=number,
                         text=line.decode("utf-8", "backslashreplace").rstrip("\r\n"),
@@ -67,13 +70,23 @@ def _open_bytes(path: Path) -> Iterator[Iterable[bytes]]:
     try:
         with gzip.open(path) if is_gzip_name(path) else path.open("rb") as stream:
             yield stream
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise GraphFormatError(
             f"the gzip content is damaged ({error})", file=path, remedy="fetch the file again"
         ) from None
 
 
+def _names(triple: Any) -> tuple[str, str, str]:
+    head, relation, tail = (_name(term) for term in (triple.subject, triple.predicate, triple.object))
+    if not tail.strip(" ") and relation != RDFS_LABEL:
+        raise ValueError("the literal is empty")
+    return head, relation, tail
+
+
 def _name(term: Any) -> str:
-    text = str(term) if type(term).__name__ == "BlankNode" else term.value
+    kind = type(term).__name__
+    if kind == "Triple":
+        raise ValueError("a triple about a triple is not an edge between two entities")
+    text = str(term) if kind == "BlankNode" else term.value
     assert isinstance(text, str)
     return text

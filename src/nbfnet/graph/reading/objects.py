@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 
@@ -19,14 +20,22 @@ from nbfnet.graph.reading.parquet import check_rows
 from nbfnet.graph.reading.triplet_table import IndexedTriplets, TripletTable
 from nbfnet.graph.vocabulary import Vocabulary
 
+_GIVE = "give a path, a list of tuples, a NumPy array, a pandas, Polars or Arrow table, a networkx or PyG graph"
 
-def read_object(source: object, *, columns: Sequence[str] | None = None) -> tuple[IndexedTriplets, EntityTypes | None]:
+
+def read_object(
+    table: TripletTable, source: object, *, columns: Sequence[str] | None = None, skip_bad_rows: bool = False
+) -> tuple[IndexedTriplets, EntityTypes | None]:
     """Index the edges of a Python object, with its entity types if it has some."""
     edges = _named_edges(source, columns)
-    table, origin = TripletTable(), f"{type(source).__name__} object"
+    origin = f"{type(source).__name__} object"
     table.begin("train", tuple(edges.columns), origin)
-    table.insert_columns("train", edges.columns)
-    check_rows(table, "train", origin, skip_bad_rows=False)
+    try:
+        table.insert_columns("train", edges.columns)
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise GraphFormatError(f"cannot be read: {reason}", file=origin, remedy=_GIVE) from None
+    check_rows(table, "train", origin, skip_bad_rows)
     indexed = table.index(extra_entities=edges.nodes)
     return indexed, None if edges.types is None else _entity_types(edges.types, indexed.entities)
 
@@ -38,15 +47,13 @@ def _named_edges(source: object, columns: Sequence[str] | None) -> NamedEdges:
     if library == "torch_geometric":
         return from_hetero_data(source) if type(source).__name__ == "HeteroData" else from_pyg_data(source)
     if library in ("pandas", "polars", "pyarrow"):
-        return NamedEdges(_table_columns(source, columns))
-    if isinstance(source, np.ndarray):
+        if type(source).__name__ in ("DataFrame", "Table", "RecordBatch"):
+            return NamedEdges(_table_columns(source, columns))
+    elif isinstance(source, np.ndarray):
         return NamedEdges(_array_columns(source, columns))
-    if isinstance(source, Iterable) and not isinstance(source, str | bytes):
+    elif isinstance(source, Iterable) and not isinstance(source, str | bytes):
         return NamedEdges(_row_columns(source, columns))
-    raise GraphFormatError(
-        f"cannot read a graph from a {type(source).__name__}",
-        remedy="give a path, a list of tuples, a NumPy array, a pandas, Polars or Arrow table, a networkx or PyG graph",
-    )
+    raise GraphFormatError(f"cannot read a graph from a {type(source).__name__}", remedy=_GIVE)
 
 
 def _table_columns(source: Any, stated: Sequence[str] | None) -> dict[str, npt.NDArray[Any]]:
@@ -54,8 +61,14 @@ def _table_columns(source: Any, stated: Sequence[str] | None) -> dict[str, npt.N
     roles = stated_columns(stated) if stated else columns_by_name(names) or columns_by_position(len(names))
     if roles is None or len(roles) != len(names):
         raise _wrong_width(len(names))
-    series = [source[name] for name in source.columns] if hasattr(source, "iloc") else [source[name] for name in names]
-    return {role: np.asarray(column.to_numpy()) for role, column in zip(roles, series, strict=True)}
+    # By position, because two columns may have one name.
+    if hasattr(source, "iloc"):
+        arrays = [source.iloc[:, i].to_numpy() for i in range(len(names))]
+    elif hasattr(source, "column_names"):
+        arrays = [source.column(i).to_numpy(zero_copy_only=False) for i in range(len(names))]
+    else:
+        arrays = [column.to_numpy() for column in source.get_columns()]
+    return {role: np.asarray(array) for role, array in zip(roles, arrays, strict=True)}
 
 
 def _array_columns(source: npt.NDArray[Any], stated: Sequence[str] | None) -> dict[str, npt.NDArray[Any]]:
@@ -67,7 +80,7 @@ def _array_columns(source: npt.NDArray[Any], stated: Sequence[str] | None) -> di
 
 
 def _row_columns(source: Iterable[Any], stated: Sequence[str] | None) -> dict[str, npt.NDArray[Any]]:
-    rows = [tuple(row) for row in source]
+    rows = [_row(number, row) for number, row in enumerate(source)]
     if not rows:
         raise GraphFormatError("there is no edge", remedy="give at least one edge")
     width = len(rows[0])
@@ -76,11 +89,21 @@ def _row_columns(source: Iterable[Any], stated: Sequence[str] | None) -> dict[st
         raise _wrong_width(width)
     for number, row in enumerate(rows):
         if len(row) != width:
-            raise GraphFormatError(f"item {number} has {len(row)} values, the ones before it {width}", text=repr(row))
+            what = f"item {number} has {len(row)} values, the ones before it {width}"
+            raise GraphFormatError(what, text=repr(row), remedy="give every edge the same number of values")
     return {
-        role: np.array(cells if role == "weight" else [None if c is None else str(c) for c in cells], dtype=object)
+        role: np.fromiter(cells, dtype=object, count=len(rows))
         for role, cells in zip(roles, zip(*rows, strict=True), strict=True)
     }
+
+
+def _row(number: int, row: Any) -> tuple[Any, ...]:
+    if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+        what = f"item {number} is a {type(row).__name__}, not an edge"
+        raise GraphFormatError(
+            what, text=repr(row), remedy="give (head, tail) or (head, relation, tail) for every edge"
+        )
+    return tuple(row)
 
 
 def _entity_types(types: dict[str, str], entities: Vocabulary) -> EntityTypes:

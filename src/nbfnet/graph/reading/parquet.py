@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import (
     EXPECTED,
     Columns,
@@ -15,6 +16,7 @@ from nbfnet.graph.reading.columns import (
     columns_by_position,
     stated_columns,
 )
+from nbfnet.graph.reading.opening import plain_name
 from nbfnet.graph.reading.triplet_table import BAD_ROW, TripletTable
 
 
@@ -32,13 +34,14 @@ def read_parquet(
             remedy = "rename the file to what it is, for example .tsv or .csv"
             raise GraphFormatError("the name says Parquet but the content is not", file=path, remedy=remedy)
     try:
-        names = [row[0] for row in table.connection.execute(_DESCRIBE, [str(path)]).fetchall()]
-        roles = _roles(names, columns, path)
-        cells = ", ".join(
-            f'CAST("{name.replace(chr(34), chr(34) * 2)}" AS VARCHAR) AS {role}' for role, name in roles.items()
-        )
-        table.begin(part, tuple(roles), path)
-        table.insert(part, tuple(roles), f"(SELECT {cells} FROM read_parquet(?))", [str(path)])
+        with plain_name(path) as file:
+            names = [row[0] for row in execute(table.connection, _DESCRIBE, [file]).fetchall()]
+            roles = _roles(names, columns, path)
+            cells = ", ".join(
+                f'CAST("{name.replace(chr(34), chr(34) * 2)}" AS VARCHAR) AS {role}' for role, name in roles.items()
+            )
+            table.begin(part, tuple(roles), path)
+            table.insert(part, tuple(roles), f"(SELECT {cells} FROM read_parquet(?))", [file])
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy="write the file again") from None
@@ -75,7 +78,7 @@ def _first_bad_row(table: TripletTable, part: str, origin: object) -> GraphForma
             SELECT *, row_number() OVER (ORDER BY rowid) AS row FROM triplet WHERE part = ?)
         WHERE {BAD_ROW} ORDER BY row LIMIT 1
     """
-    found = table.connection.execute(query, [part]).fetchone()
+    found = execute(table.connection, query, [part]).fetchone()
     assert found is not None
     row, *cells = found
     missing = any(cell is None or not str(cell).strip() for cell in cells[:3])

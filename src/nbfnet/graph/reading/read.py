@@ -54,23 +54,19 @@ def read(
     >>> graph
     <Graph 'graph': knowledge, 3 entities, 2 relations, 2 triplets>
     """
-    if not isinstance(source, str | Path):
-        indexed, entity_types = read_object(source, columns=options.get("columns"))
-        return Graph(
-            name or "graph",
-            indexed.kind,
-            indexed.entities,
-            indexed.relations,
-            indexed.parts["train"],
-            entity_types,
-        )
-    path = Path(source)
-    table = TripletTable()
-    found = read_part(table, "train", path, **options)
-    indexed = table.index()
+    table, found, entity_types = TripletTable(), {}, None
+    if isinstance(source, str | Path):
+        path = Path(source)
+        found = read_part(table, "train", path, **options)
+        indexed = table.index()
+        stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    else:
+        skip_bad_rows = options.get("skip_bad_lines", False)
+        indexed, entity_types = read_object(table, source, columns=options.get("columns"), skip_bad_rows=skip_bad_rows)
+        stem = "graph"
     entities = label_entities(indexed.entities, found, Path(labels) if labels else None)
-    entity_types = read_types(Path(types), entities) if types else None
-    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    if types:
+        entity_types = read_types(Path(types), entities)
     return Graph(
         name or stem,
         indexed.kind,
@@ -98,18 +94,21 @@ def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[Read
 
 def check_is_file(path: Path) -> None:
     """Refuse a path that is missing, a folder, or not readable."""
-    if not path.exists():
-        raise GraphFormatError("no such file", file=path, remedy="check the path")
-    if path.is_dir():
-        remedy = "give a file; a folder of train, valid and test is read by nbfnet.load"
-        raise GraphFormatError("this is a folder, not a file", file=path, remedy=remedy)
     try:
         with path.open("rb") as stream:
             empty = stream.read(1) == b""
-    except OSError as error:
-        raise GraphFormatError(
-            f"cannot be opened: {error.strerror}", file=path, remedy="check the permissions"
-        ) from None
+    except IsADirectoryError:
+        remedy = "give a file; a folder of train, valid and test is read by nbfnet.load"
+        raise GraphFormatError("this is a folder, not a file", file=path, remedy=remedy) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise GraphFormatError("no such file", file=path, remedy="check the path") from None
+    except PermissionError:
+        raise GraphFormatError("permission denied", file=path, remedy="check the permissions") from None
+    except (OSError, ValueError) as error:  # longer than a path can be, or with characters that no path has
+        text = str(path)
+        shown = text if len(text) <= 200 else text[:200] + "…"
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise GraphFormatError(f"cannot be opened: {reason}", file=shown, remedy="give the path of a file") from None
     if empty:
         raise GraphFormatError("the file is empty", file=path, remedy="give a file with at least one edge")
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import EntityTypes
-from nbfnet.graph.reading.dialect import TAB, cut, detect_dialect, open_text
+from nbfnet.graph.reading.dialect import TAB, cut, detect_dialect, is_blank
+from nbfnet.graph.reading.opening import numbered_lines, open_text
 from nbfnet.graph.vocabulary import Vocabulary
 
 
@@ -40,14 +41,16 @@ def _pairs(path: Path, first: str, second: str) -> Iterator[tuple[str, str]]:
     with open_text(path) as stream:
         has_tabs = TAB in stream.readline()
     delimiter = TAB if has_tabs else detect_dialect(path, header=False).delimiter
-    with open_text(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            line = raw.rstrip("\r\n")
-            if not line.strip():
-                continue
-            cells = cut(line, delimiter)
-            if len(cells) != 2:
-                raise GraphFormatError(
-                    f"{len(cells)} columns: expected 2 ({first}, {second})", file=path, line=number, text=line
-                )
-            yield cells[0], cells[1]
+    for number, line in numbered_lines(path):
+        if is_blank(line):
+            continue
+        cells = cut(line, delimiter)
+        fault = None
+        if len(cells) != 2:
+            fault = f"{len(cells)} columns: expected 2 ({first}, {second})"
+        elif not (cells[0].strip(" ") and cells[1].strip(" ")):
+            fault = f"the {second if cells[0].strip(' ') else first} is empty"
+        if fault:
+            remedy = f"write {first} TAB {second}, or take the line out"
+            raise GraphFormatError(fault, file=path, line=number, text=line, remedy=remedy)
+        yield cells[0], cells[1]

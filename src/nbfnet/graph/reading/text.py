@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +14,10 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import Columns
-from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut, detect_dialect, is_gzip_name, open_text
+from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut, detect_dialect
+from nbfnet.graph.reading.opening import is_gzip_name, open_text, plain_name
 from nbfnet.graph.reading.triplet_table import TripletTable
 
 _SKIP = "mend the line, or leave bad lines out with --skip-bad-lines"
@@ -38,16 +43,14 @@ def read_text(
     """Append a text file's edges to the table as a part."""
     dialect = detect_dialect(path, delimiter=delimiter, header=header, columns=columns)
     table.begin(part, dialect.columns, path)
-    with _plain_name(path) as name:
-        try:
-            table.insert(part, dialect.columns, _lines(dialect, path), [name])
-        except duckdb.Error as error:
-            raise _unreadable(path, error) from None
-    rejected = _rejected_lines(table.connection)
+    with plain_name(path) as name:
+        _insert(table, part, dialect, path, name)
+    rejected = _rejected_records(table.connection)
     if rejected and not skip_bad_lines:
-        line, what = rejected[0]
+        record, what = rejected[0]
         wanted = f": expected {len(dialect.columns)} ({', '.join(dialect.columns)})" if "columns" in what else ""
-        raise GraphFormatError(what + wanted, file=path, line=line, text=_text_of(path, line), remedy=_SKIP)
+        line, text, _ = next(islice(_records(path, dialect.delimiter), record - 1, None), (record, None, []))
+        raise GraphFormatError(what + wanted, file=path, line=line, text=text, remedy=_SKIP)
     if table.has_bad_rows(part):
         if not skip_bad_lines:
             raise _first_bad_line(path, dialect)
@@ -55,6 +58,21 @@ def read_text(
     table.skipped += len(rejected)
     if table.count(part) == 0:
         raise GraphFormatError("the file has no edge", file=path, remedy="give at least one line that is not a header")
+
+
+def _insert(table: TripletTable, part: str, dialect: Dialect, path: Path, name: str) -> None:
+    try:
+        try:
+            table.insert(part, dialect.columns, _lines(dialect, path), [name])
+        except duckdb.InvalidInputException as error:
+            if "state machine" not in str(error):
+                raise
+            with _even_line_ends(path) as even:
+                table.insert(part, dialect.columns, _lines(dialect, even), [str(even)])
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        remedy = "check that the file is what its name says"
+        raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy=remedy) from None
 
 
 def _lines(dialect: Dialect, path: Path) -> str:
@@ -67,7 +85,8 @@ def _lines(dialect: Dialect, path: Path) -> str:
     delimiter = dialect.delimiter.replace("'", "''")
     quoting = "quote='\"', escape='\"', strict_mode=true"
     source = f"read_csv(?, delim='{delimiter}', {quoting}, columns={{{types}}}, {shared})"
-    return f"(SELECT {', '.join(f'trim({role}) AS {role}' for role in dialect.columns)} FROM {source})"
+    cells = ", ".join(f"trim({role}, ' ') AS {role}" for role in dialect.columns)
+    return f"(SELECT {cells} FROM {source})"
 
 
 def _whole_lines(dialect: Dialect, shared: str) -> str:
@@ -81,33 +100,51 @@ def _whole_lines(dialect: Dialect, shared: str) -> str:
     picked = ", ".join(
         f"CASE len(cells) WHEN {width} THEN cells[{i}] END AS {r}" for i, r in enumerate(dialect.columns, 1)
     )
-    whole = "delim=chr(1), quote='', escape='', strict_mode=false, columns={'line': 'VARCHAR'}"
+    # Anything behind a delimiter would be lost, so it is one that no text holds: four control characters in a row.
+    nowhere = "delim=chr(1) || chr(2) || chr(3) || chr(4)"
+    whole = f"{nowhere}, quote='', escape='', strict_mode=false, columns={{'line': 'VARCHAR'}}"
     lines = f"read_csv(?, {whole}, {shared})"
-    return f"(SELECT {picked} FROM (SELECT {cells} AS cells FROM {lines} WHERE trim(line) <> ''))"
+    return f"(SELECT {picked} FROM (SELECT {cells} AS cells FROM {lines} WHERE trim(line, ' ') <> ''))"
 
 
-def _rejected_lines(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
-    """The lines that DuckDB could not read, with what was wrong, in order; the list is cleared for the next file."""
-    rows = connection.execute("SELECT line, min(error_type) FROM reject_errors GROUP BY line ORDER BY line").fetchall()
-    connection.execute("DELETE FROM reject_errors")
+def _rejected_records(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
+    """The records that DuckDB could not read, with what was wrong, in order; the list is cleared for the next file."""
+    query = "SELECT line, min(error_type) FROM reject_errors GROUP BY line ORDER BY line"
+    rows = execute(connection, query).fetchall()
+    execute(connection, "DELETE FROM reject_errors")
     return [(line, _MEANING.get(kind, str(kind).lower())) for line, kind in rows]
 
 
-def _text_of(path: Path, line: int) -> str:
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Every record's first line, by number and text, and its columns; blank lines count, as they do in DuckDB."""
     with open_text(path) as stream:
-        return next(islice(stream, line - 1, None), "").rstrip("\r\n")
+        if delimiter in (TAB, SPACE):
+            for number, raw in enumerate(stream, start=1):
+                line = raw.rstrip("\r\n")
+                yield number, line, cut(line, delimiter)
+            return
+        taken: list[str] = []
+
+        def noted() -> Iterator[str]:
+            for raw in stream:
+                taken.append(raw)
+                yield raw
+
+        reader, begin = csv.reader(noted(), delimiter=delimiter), 1
+        for cells in reader:  # a quoted field may run over several lines
+            yield begin, taken[0].rstrip("\r\n"), cells
+            begin = reader.line_num + 1
+            taken.clear()
 
 
 def _first_bad_line(path: Path, dialect: Dialect) -> GraphFormatError:
     """Find the line with an empty name or a bad weight again, with its number: only done once something is wrong."""
-    with open_text(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            line = raw.rstrip("\r\n")
-            if number <= dialect.skip or not line.strip():
-                continue
-            fault = _fault(cut(line, dialect.delimiter), dialect.columns)
-            if fault:
-                return GraphFormatError(fault, file=path, line=number, text=line, remedy=_SKIP)
+    for number, line, cells in _records(path, dialect.delimiter):
+        if number <= dialect.skip or not line.strip(" "):
+            continue
+        fault = _fault(cells, dialect.columns)
+        if fault:
+            return GraphFormatError(fault, file=path, line=number, text=line, remedy=_SKIP)
     return GraphFormatError("a name is empty or a weight is impossible", file=path, remedy=_SKIP)
 
 
@@ -117,30 +154,25 @@ def _fault(cells: list[str], columns: Columns) -> str | None:
     for role, cell in zip(columns, cells, strict=True):
         if role == "weight":
             try:
-                weight = float(cell)
+                weight = float(cell.encode("ascii"))  # DuckDB reads no other digits
             except ValueError:
                 return f"the weight {cell!r} is not a number"
             if not 0 <= weight < float("inf"):
                 return f"the weight {cell!r} is not a finite number of at least 0"
-        elif not cell.strip():
+        elif not cell.strip(" "):
             return f"the {role} is empty"
     return None
 
 
 @contextmanager
-def _plain_name(path: Path) -> Iterator[str]:
-    """The path under a name that DuckDB does not take for a pattern."""
-    if not set("*?[]{}") & set(str(path)):
-        yield str(path)
-        return
+def _even_line_ends(path: Path) -> Iterator[Path]:
+    """A copy with one sort of line end, for CSV files that mix them: DuckDB's strict reader gives up on those."""
     with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder) / ("edges.gz" if is_gzip_name(path) else "edges")
-        link.symlink_to(path.resolve())
-        yield str(link)
-
-
-def _unreadable(path: Path, error: duckdb.Error) -> GraphFormatError:
-    reason = str(error).splitlines()[0]
-    if "state machine" in reason:
-        reason = "quotes or line ends are not used in one consistent way"
-    return GraphFormatError(f"cannot be read: {reason}", file=path, remedy="check that the file is what its name says")
+        even = Path(folder) / "edges.csv"
+        opener = gzip.open if is_gzip_name(path) else open
+        with (
+            opener(path, "rt", encoding="utf-8", errors="surrogateescape", newline=None) as mixed,
+            even.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as copy,
+        ):
+            shutil.copyfileobj(mixed, copy)
+        yield even

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Kind
+from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import ROLES, Columns
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -22,7 +23,8 @@ EDGE = "edge"  # the one relation of a homogeneous graph
 
 # A row is bad when a name is missing or a weight is not a number from 0 to infinity, infinity not included.
 BAD_ROW = (
-    "head IS NULL OR tail IS NULL OR relation IS NULL OR trim(head) = '' OR trim(tail) = '' OR trim(relation) = '' "
+    "head IS NULL OR tail IS NULL OR relation IS NULL "
+    "OR trim(head, ' ') = '' OR trim(tail, ' ') = '' OR trim(relation, ' ') = '' "
     "OR weight IS NULL OR isnan(weight) OR isinf(weight) OR weight < 0"
 )
 
@@ -45,20 +47,19 @@ class TripletTable:
         self.connection.execute(
             "CREATE TABLE triplet (part VARCHAR, head VARCHAR, relation VARCHAR, tail VARCHAR, weight DOUBLE)"
         )
-        self.columns: Columns | None = None
-        self.parts: list[str] = []
+        self.columns: dict[str, Columns] = {}  # of each part
         self.skipped = 0
 
     def begin(self, part: str, columns: Columns, origin: object) -> None:
         """Start a part; all parts of a graph must have relations, or none."""
-        if self.columns is not None and ("relation" in columns) != ("relation" in self.columns):
+        before = next(iter(self.columns.values()), columns)
+        if ("relation" in columns) != ("relation" in before):
             raise GraphFormatError(
-                f"the columns are {', '.join(columns)}, but the files before it had {', '.join(self.columns)}",
+                f"the columns are {', '.join(columns)}, but the files before it had {', '.join(before)}",
                 file=str(origin),
                 remedy="give every part of a graph the same columns",
             )
-        self.columns = columns
-        self.parts.append(part)
+        self.columns[part] = columns
 
     def insert(self, part: str, columns: Columns, relation_of: str, parameters: Iterable[object] = ()) -> None:
         """Append the rows of a SQL relation that has a text column for each role."""
@@ -69,7 +70,7 @@ class TripletTable:
 
     def insert_columns(self, part: str, columns: Mapping[str, npt.NDArray[Any]]) -> None:
         """Append rows given as one array for each role; names that are not text are written as text."""
-        given = {role: array if array.dtype.kind != "U" else array.astype(object) for role, array in columns.items()}
+        given = {role: _plain(role, array) for role, array in columns.items()}
         casts = ", ".join(f"CAST({role} AS VARCHAR) AS {role}" for role in given)
         self.connection.register("given", given)
         self.insert(part, tuple(given), f"(SELECT {casts} FROM given)")
@@ -82,7 +83,7 @@ class TripletTable:
     def drop_bad_rows(self, part: str) -> None:
         """Leave bad rows out and count them."""
         before = self.count(part)
-        self.connection.execute(f"DELETE FROM triplet WHERE part = ? AND ({BAD_ROW})", [part])
+        execute(self.connection, f"DELETE FROM triplet WHERE part = ? AND ({BAD_ROW})", [part])
         self.skipped += before - self.count(part)
 
     def count(self, part: str) -> int:
@@ -94,35 +95,57 @@ class TripletTable:
 
         ``extra_entities`` joins nodes that no triplet mentions, after all others.
         """
-        assert self.columns is not None
         self.run("naming entities", _NUMBER_ENTITIES)
         self.run("naming relations", _NUMBER_RELATIONS)
-        kind: Kind = "knowledge" if "relation" in self.columns else "homogeneous"
-        relations = Vocabulary.of(self._names("relation"), role="relation")
-        names = dict.fromkeys([*self._names("entity"), *extra_entities])
-        parts = {part: self._fetch(part) for part in self.parts}
-        return IndexedTriplets(kind, Vocabulary.of(names), relations, parts)
+        kind: Kind = "knowledge" if "relation" in next(iter(self.columns.values())) else "homogeneous"
+        with stage("gathering names"):
+            relations = Vocabulary.of(self._names("relation"), role="relation")
+            entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
+        parts = {part: self._fetch(part) for part in self.columns}
+        return IndexedTriplets(kind, entities, relations, parts)
 
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
         """Execute a long query under a progress bar."""
         with stage(text, poll=lambda: max(self.connection.query_progress(), 0.0) / 100):
-            self.connection.execute(query, list(parameters))
+            execute(self.connection, query, parameters)
 
     def _fetch(self, part: str) -> Triplets:
         self.run(f"indexing {part}", _FETCH_IDS, [part])
         columns = self.connection.fetchnumpy()
         head, relation, tail, weight = (np.asarray(columns[role]) for role in ROLES)
-        return Triplets.of(head, relation, tail, weight if "weight" in (self.columns or ()) else None)
+        return Triplets.of(head, relation, tail, weight if "weight" in self.columns[part] else None)
 
     def _names(self, table: str) -> list[str]:
-        rows = self.connection.execute(f"SELECT name FROM {table} ORDER BY id").fetchnumpy()
+        rows = execute(self.connection, f"SELECT name FROM {table} ORDER BY id").fetchnumpy()
         names: list[str] = rows["name"].tolist()
         return names
 
     def _value(self, query: str, *parameters: object) -> int:
-        row = self.connection.execute(query, list(parameters)).fetchone()
-        assert row is not None
-        return int(row[0])
+        # All rows, though there is one: a result that was not read to its end keeps the connection busy.
+        rows = execute(self.connection, query, parameters).fetchall()
+        return int(rows[0][0])
+
+
+def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as text or numbers: DuckDB would guess what an array of objects holds from the first of them."""
+    if array.dtype.kind not in "UO":
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if role == "weight":
+        return np.fromiter((_number(cell) for cell in array), dtype=np.float64, count=len(array))
+    return np.fromiter((None if _is_missing(cell) else str(cell) for cell in array), dtype=object, count=len(array))
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, float | np.floating):
+        return bool(np.isnan(cell))
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # what pandas writes for a missing value
 
 
 _NUMBER_ENTITIES = """

@@ -1,0 +1,27 @@
+"""Queries that Ctrl-C ends at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import duckdb
+
+
+def execute(
+    connection: duckdb.DuckDBPyConnection, query: str, parameters: Iterable[object] = ()
+) -> duckdb.DuckDBPyConnection:
+    """Run a query in a thread of its own, and end it when this one gets a KeyboardInterrupt.
+
+    DuckDB itself looks for Ctrl-C only while the thread that asked has a share of the work, in a long query perhaps
+    never, and then makes a RuntimeError of it.
+    """
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        running = worker.submit(connection.execute, query, list(parameters))
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            while not running.done():
+                connection.interrupt()
+                wait([running], timeout=0.1)  # and once more, if the query had not begun yet
+            raise

@@ -1,0 +1,286 @@
+"""Stores: what was written is read back as it was, and a damaged store is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbfnet.errors import GraphFormatError
+from nbfnet.graph.graph import Dataset, EntityTypes, Graph
+from nbfnet.graph.leakage import report_leakage
+from nbfnet.graph.store import is_store, new_folder, read_store, write_store
+from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+
+NAMES = ["a", "b\tc\n", "\ud800", "", "é😀\u2028", "\0", "x" * 5000]
+
+
+def knowledge(name: str = "g", *, weighted: bool = True) -> Graph:
+    entities = Vocabulary.of(NAMES, labels={"a": "Alpha", "\ud800": "\udfff", "nobody": "x"})
+    relations = Vocabulary.of(["r", "s"], role="relation", labels={"r": "likes"})
+    types = EntityTypes(
+        Vocabulary.of(["drug", "gène"], role="entity type"), np.array([0, 1, -1, -1, 0, 1, 0], np.int32)
+    )
+    weight = [0.1, 5e-324, 1e308] if weighted else None
+    return Graph(name, "knowledge", entities, relations, Triplets.of([0, 1, 6], [0, 1, 0], [1, 1, 2], weight), types)
+
+
+def dataset_of(what: str) -> Dataset:
+    graph = knowledge(weighted=what != "unweighted")
+    valid, test = Triplets.of([0], [1], [2]), Triplets.of([1, 2], [0, 1], [0, 3])
+    if what == "empty parts":
+        valid = test = Triplets.empty()
+    if what == "without edges":
+        graph = dataclasses.replace(graph, triplets=Triplets.empty())
+    if what == "homogeneous":
+        relations = Vocabulary.of(["edge"], role="relation")
+        entities = Vocabulary.numbered(5).with_labels({"3": "three"})
+        graph = Graph("h", "homogeneous", entities, relations, Triplets.of([0, 1], [0, 0], [1, 4]))
+    if what == "inductive":
+        unseen = Vocabulary.of(["y", "z"], labels={"z": "Zed"})
+        types = EntityTypes(Vocabulary.of(["t"], role="entity type"), np.array([-1, 0], np.int32))
+        facts = Graph("facts", "knowledge", unseen, graph.relations, Triplets.of([0], [1], [1], [2.0]), types)
+        return Dataset("ind", graph, valid, Triplets.of([1], [0], [0]), facts, "by hand")
+    return Dataset("d é\ud800", graph, valid, test, split="in words")
+
+
+KINDS = ["weighted", "unweighted", "empty parts", "without edges", "homogeneous", "inductive"]
+
+
+def assert_same_triplets(got: Triplets, expected: Triplets) -> None:
+    for column in ("head", "relation", "tail", "weight"):
+        here, there = getattr(got, column), getattr(expected, column)
+        assert (here is None) == (there is None)
+        if there is not None:
+            np.testing.assert_array_equal(here, there)
+            assert here.dtype == there.dtype
+
+
+def assert_same_graph(got: Graph, expected: Graph) -> None:
+    assert (got.name, got.kind) == (expected.name, expected.kind)
+    for here, there in ((got.entities, expected.entities), (got.relations, expected.relations)):
+        assert list(here) == list(there)
+        assert here.labels == there.labels
+        assert here.role == there.role
+    assert_same_triplets(got.triplets, expected.triplets)
+    assert (got.types is None) == (expected.types is None)
+    if got.types is not None and expected.types is not None:
+        assert list(got.types.names) == list(expected.types.names)
+        np.testing.assert_array_equal(got.types.of_entity, expected.types.of_entity)
+
+
+def assert_same(got: Dataset, expected: Dataset) -> None:
+    assert (got.name, got.kind, got.split) == (expected.name, expected.kind, expected.split)
+    assert_same_graph(got.train, expected.train)
+    assert_same_triplets(got.valid, expected.valid)
+    assert_same_triplets(got.test, expected.test)
+    if expected.test_graph is not None:
+        assert got.test_graph is not None
+        assert_same_graph(got.test_graph, expected.test_graph)
+        assert got.test_graph.relations is got.train.relations
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_a_store_gives_back_what_was_written(what: str, tmp_path: Path) -> None:
+    dataset = dataset_of(what)
+    write_store(dataset, tmp_path / "deep" / "store")
+    assert is_store(tmp_path / "deep" / "store")
+    assert not is_store(tmp_path)
+    again = read_store(tmp_path / "deep" / "store")
+    assert_same(again, dataset)
+    write_store(again, tmp_path / "copy")  # from the mapped arrays
+    assert_same(read_store(tmp_path / "copy"), dataset)
+
+
+def test_arrays_are_mapped_and_serve_everywhere(tmp_path: Path) -> None:
+    dataset = dataset_of("weighted")
+    write_store(dataset, tmp_path / "store")
+    again = read_store(tmp_path / "store")
+    for array in (
+        again.train.triplets.head,
+        again.train.triplets.weight,
+        again.valid.tail,
+        again.train.entities.names.text,
+    ):
+        assert isinstance(array, np.memmap)
+        assert not array.flags.writeable
+    assert_same_triplets(again.train.csr.triplets(), dataset.train.csr.triplets())
+    np.testing.assert_array_equal(again.train.csr.transpose.target, dataset.train.csr.transpose.target)
+    assert again.train.entities.id("Alpha") == 0
+    assert report_leakage(again) == report_leakage(dataset)
+
+
+def test_another_process_reads_the_same(tmp_path: Path) -> None:
+    write_store(dataset_of("weighted"), tmp_path / "store")
+    code = (
+        "import sys; from pathlib import Path; from nbfnet.graph.store import read_store\n"
+        "d = read_store(Path(sys.argv[1])); print(ascii(list(d.train.entities)[:6]), d.train.triplets.weight.tolist())"
+    )
+    out = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(tmp_path / "store")], capture_output=True, check=True, text=True
+    ).stdout
+    assert out == f"{NAMES[:6]!a} [0.1, 5e-324, 1e+308]\n"
+
+
+@given(names=st.lists(st.text(st.characters(), max_size=4), unique=True, min_size=1, max_size=8), data=st.data())
+def test_any_names_and_edges(names: list[str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    node = st.integers(0, len(names) - 1)
+    edges = data.draw(st.lists(st.tuples(node, st.just(0), node, st.floats(0, 1e300)), max_size=5))
+    columns = zip(*edges, strict=True) if edges else ([], [], [], [])
+    triplets = Triplets.of(*columns)
+    labels = data.draw(st.dictionaries(st.sampled_from(names), st.text(st.characters(), max_size=3)))
+    entities = Vocabulary.of(names, labels=labels)
+    graph = Graph("g", "knowledge", entities, Vocabulary.of(["r"], role="relation"), triplets)
+    dataset = Dataset("d", graph, triplets, Triplets.empty())
+    folder = tmp_path_factory.mktemp("any") / "store"
+    write_store(dataset, folder)
+    assert_same(read_store(folder), dataset)
+
+
+# Damage.
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    write_store(dataset_of("inductive"), tmp_path / "store")
+    return tmp_path / "store"
+
+
+FILES = [
+    *("store.json", "train/head.npy", "train/relation.npy", "train/tail.npy", "train/weight.npy", "valid/head.npy"),
+    *("test/tail.npy", "test_graph/head.npy", "train/entities/offsets.npy", "train/entities/text.npy"),
+    *("train/relations/offsets.npy", "train/entities/labels.json", "train/type_of_entity.npy"),
+    *("test_graph/entities/text.npy", "test_graph/type_of_entity.npy"),
+]
+OPTIONAL = ("train/weight.npy", "train/entities/labels.json")  # nothing says that they should be there
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-3]),
+    "cut at the front": lambda path: path.write_bytes(path.read_bytes()[5:]),
+    "cut to a start": lambda path: path.write_bytes(path.read_bytes()[:7]),
+    "noise": lambda path: path.write_bytes(bytes(range(256))),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("file", FILES)
+def test_a_damaged_file_is_refused(file: str, damage: str, store: Path) -> None:
+    if damage == "missing" and file in OPTIONAL:
+        pytest.skip("a store without it is whole")
+    DAMAGE[damage](store / file)
+    with pytest.raises(GraphFormatError) as caught:
+        read_store(store)
+    assert str(store) in str(caught.value)
+    assert caught.value.remedy
+
+
+ARRAYS = {
+    "too long": lambda array: np.concatenate([array, array]),
+    "too short": lambda array: array[:-1],
+    "of floats": lambda array: array.astype(np.float32),
+    "of 16 bits": lambda array: array.astype(np.int16),
+    "of two dimensions": lambda array: array.reshape(-1, 1),
+    "of objects": lambda array: array.astype(object),
+    "of text": lambda array: array.astype(str),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@pytest.mark.parametrize("file", [file for file in FILES if file.endswith(".npy")])
+def test_an_array_of_the_wrong_kind_is_refused(file: str, kind: str, store: Path) -> None:
+    np.save(store / file, ARRAYS[kind](np.ones_like(np.load(store / file))), allow_pickle=True)
+    with pytest.raises(GraphFormatError) as caught:
+        read_store(store)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: [],
+        lambda manifest: None,
+        lambda manifest: "nbfnet-store",
+        lambda manifest: {**manifest, "version": 99},
+        lambda manifest: {**manifest, "format": "other"},
+        lambda manifest: {**manifest, "train": None},
+        lambda manifest: {**manifest, "train": {**manifest["train"], "entities": 5}},
+        lambda manifest: {**manifest, "train": {**manifest["train"], "entities": {"numbered": "x"}}},
+        lambda manifest: {**manifest, "train": {**manifest["train"], "entities": {"named": 6}}},
+        lambda manifest: {**manifest, "train": {**manifest["train"], "kind": "other"}},
+        lambda manifest: {**manifest, "train": {**manifest["train"], "types": ["x", "x"]}},
+        lambda manifest: {**manifest, "test_graph": []},
+        *(lambda m, key=key: {k: v for k, v in m.items() if k != key} for key in ("name", "split", "train")),
+        *(
+            lambda manifest, key=key: {**manifest, "train": {k: v for k, v in manifest["train"].items() if k != key}}
+            for key in ("name", "kind", "entities", "relations")
+        ),
+    ],
+)  # fmt: skip
+def test_a_damaged_manifest_is_refused(change: Callable[..., object], store: Path) -> None:
+    manifest = json.loads((store / "store.json").read_text())
+    (store / "store.json").write_text(json.dumps(change(manifest)))
+    with pytest.raises(GraphFormatError) as caught:
+        read_store(store)
+    assert caught.value.remedy
+
+
+def test_edges_of_nodes_that_are_not_there_are_refused(store: Path) -> None:
+    """A number out of range must never reach the compiled code as an index."""
+    for file, number in (("train/tail.npy", 7), ("train/head.npy", -1), ("train/head.npy", 2**31 - 1)):
+        array = np.load(store / file)
+        np.save(store / file, np.full_like(array, number))
+        with pytest.raises(GraphFormatError):
+            _ = read_store(store).train.csr
+        np.save(store / file, array)
+    assert read_store(store).train.csr.num_edges == 6
+
+
+def test_a_store_is_never_a_pickle(store: Path) -> None:
+    np.save(store / "train/head.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(GraphFormatError):
+        read_store(store)
+
+
+def test_what_is_not_a_store(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "missing"):
+        assert not is_store(folder)
+        with pytest.raises(GraphFormatError):
+            read_store(folder)
+
+
+# Writing.
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "precious").write_text("x")
+    (tmp_path / "file").write_text("x")
+    for name in ("folder", "file"):
+        with pytest.raises(GraphFormatError, match="exists already") as caught:
+            write_store(dataset_of("weighted"), tmp_path / name)
+        assert caught.value.remedy
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder", "precious"]
+    (tmp_path / "empty").mkdir()
+    write_store(dataset_of("weighted"), tmp_path / "empty")
+    assert is_store(tmp_path / "empty")
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), new_folder(tmp_path / "store") as draft:
+        (draft / "half").write_text("half")
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "store"):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
