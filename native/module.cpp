@@ -5,6 +5,7 @@
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled core of nbfnet. Arrays in, arrays out; every check is done by the Python caller.";
+    bind_block_pool(m);
     bind_counting_sort(m);
     bind_edges_fit(m);
     bind_instruction_set(m);
