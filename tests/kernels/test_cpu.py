@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from nbfnet.errors import OperatorError
 from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES, use_backend
 from nbfnet.kernels.cpu import instruction_set
 from nbfnet.kernels.relational_spmm import relational_spmm
@@ -162,6 +163,19 @@ def test_memory_layout_of_the_inputs_does_not_matter(make_inputs) -> None:
         run("cpu", inputs, "distmult", "pna", constant),
         run("reference", inputs, "distmult", "pna", constant),
     )
+
+
+def test_second_derivatives_are_refused_by_the_kernel_and_served_by_the_reference(make_inputs) -> None:
+    inputs = make_inputs("random", 4, values="normal").with_gradient()
+    for backend in ("cpu", "reference"):
+        with use_backend(backend):
+            out = relational_spmm(*inputs.tensors(), message="distmult", aggregate="sum")
+        (of_source,) = torch.autograd.grad(out.square().sum(), inputs.source, create_graph=True)
+        if backend == "reference":
+            assert torch.autograd.grad(of_source.sum(), inputs.source)[0].any()
+        else:
+            with pytest.raises(OperatorError, match="no second derivatives"):
+                of_source.sum().backward()
 
 
 @every_aggregate

@@ -156,6 +156,11 @@ def _backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
     )
 
 
+def _refuse_second_derivative(ctx: Any, *gradients: Tensor) -> None:
+    raise OperatorError("the kernel has no second derivatives: choose the backend 'reference' for them")
+
+
 torch.library.register_fake("nbfnet::relational_spmm", _fake_forward)
 torch.library.register_fake("nbfnet::relational_spmm_backward", _fake_backward)
 torch.library.register_autograd("nbfnet::relational_spmm", _backward, setup_context=_save_for_backward)
+torch.library.register_autograd("nbfnet::relational_spmm_backward", _refuse_second_derivative)
