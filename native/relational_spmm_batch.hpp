@@ -4,10 +4,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "block_pool.hpp"
 #include "instruction_set.hpp"
 #include "relational_spmm.hpp"
 #include "row_ranges.hpp"
-#include "scratch.hpp"
 
 namespace nbfnet {
 
@@ -27,6 +27,12 @@ struct Batch {
     int64_t relation_size() const { return relations * dim; }
     int64_t row_size() const { return rows * dim; }
     int64_t out_size() const { return rows * statistics() * dim; }
+    // As many of the threads as have something to do: starting one takes as long as some ten thousand numbers.
+    int64_t busy_threads() const {
+        constexpr int64_t numbers_worth_a_thread = 1 << 16;
+        const int64_t numbers = queries * (edge_count + rows) * dim;
+        return std::clamp<int64_t>(numbers / numbers_worth_a_thread, 1, threads);
+    }
     bool shares_relation() const { return relation_queries == 1; }
     const Scalar *relation_of(int64_t query) const {
         return shares_relation() ? relation : relation + query * relation_size();
@@ -55,9 +61,9 @@ void forward_batch(const Batch<Scalar> &batch, Scalar *out) {
     const auto kernel = kernels<Scalar>(instruction_set())
         .forward[static_cast<int>(batch.message)][static_cast<int>(batch.aggregate)][batch.edges.weight != nullptr];
     const bool past_caches = batch.past_caches(out, batch.queries * batch.out_size());
-    const int64_t ranges = free_ranges_per_query(batch.queries, batch.threads);
+    const int64_t threads = batch.busy_threads(), ranges = free_ranges_per_query(batch.queries, threads);
     const std::vector<int64_t> cuts = cut_rows(batch.edges.indptr, batch.rows, ranges);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(batch.threads))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(threads)) if (threads > 1)
     for (int64_t unit = 0; unit < batch.queries * ranges; ++unit) {
         const int64_t query = unit / ranges, range = unit % ranges;
         kernel({batch.edges, batch.dim, cuts[range], cuts[range + 1], batch.source + query * batch.source_size(),
@@ -66,18 +72,20 @@ void forward_batch(const Batch<Scalar> &batch, Scalar *out) {
     }
 }
 
-// to = to (or 0) + sum of the blocks. The order of the blocks is fixed, so that a run can be repeated bit by bit.
+// to = to (or 0) + sum of the blocks, in double, and in a fixed order: a run can be repeated bit by bit.
 template <class Scalar>
 void add_blocks(Scalar *to, bool keep, const Scalar *blocks, int64_t block_count, int64_t block_size, int64_t threads) {
-    constexpr int64_t stretch = 4096;
-#pragma omp parallel for num_threads(static_cast<int>(threads)) if (block_size > stretch)
+    constexpr int64_t stretch = 1024;
+#pragma omp parallel for num_threads(static_cast<int>(threads)) if (threads > 1 && block_size > 16 * stretch)
     for (int64_t begin = 0; begin < block_size; begin += stretch) {
-        const int64_t end = std::min(begin + stretch, block_size);
-        if (!keep) std::memset(to + begin, 0, (end - begin) * sizeof(Scalar));
+        const int64_t size = std::min(stretch, block_size - begin);
+        double sum[stretch];
+        for (int64_t i = 0; i < size; ++i) sum[i] = keep ? to[begin + i] : 0;
         for (int64_t block = 0; block < block_count; ++block) {
-            const Scalar *from = blocks + block * block_size;
-            for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+            const Scalar *from = blocks + block * block_size + begin;
+            for (int64_t i = 0; i < size; ++i) sum[i] += from[i];
         }
+        for (int64_t i = 0; i < size; ++i) to[begin + i] = static_cast<Scalar>(sum[i]);
     }
 }
 
@@ -86,16 +94,17 @@ void add_blocks(Scalar *to, bool keep, const Scalar *blocks, int64_t block_count
 template <class Scalar>
 void backward_queries(const Batch<Scalar> &batch, const BatchGradients<Scalar> &grads, int64_t begin, int64_t end) {
     const int64_t queries = end - begin, source_size = batch.source_size(), relation_size = batch.relation_size();
-    const int64_t ranges = costly_ranges_per_query(queries, batch.threads), units = queries * ranges;
+    const int64_t threads = batch.busy_threads();
+    const int64_t ranges = costly_ranges_per_query(queries, threads), units = queries * ranges;
     const bool sums_relation = ranges > 1 || (batch.shares_relation() && batch.queries > 1);
     const bool past_caches = batch.past_caches(grads.boundary, batch.queries * batch.row_size());
     const std::vector<int64_t> cuts = cut_rows(batch.edges.indptr, batch.rows, ranges);
-    Scalar *source_blocks = scratch<Scalar>((units - queries) * source_size + sums_relation * units * relation_size);
-    Scalar *relation_blocks = source_blocks + (units - queries) * source_size;
+    const PooledArray<Scalar> blocks((units - queries) * source_size + sums_relation * units * relation_size);
+    Scalar *source_blocks = blocks.data(), *relation_blocks = source_blocks + (units - queries) * source_size;
     const auto kernel = kernels<Scalar>(instruction_set())
         .backward[static_cast<int>(batch.message)][static_cast<int>(batch.aggregate)][batch.edges.weight != nullptr];
 
-#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(batch.threads))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(threads)) if (threads > 1)
     for (int64_t unit = 0; unit < units; ++unit) {
         const int64_t local = unit / ranges, range = unit % ranges, query = begin + local;
         Scalar *grad_source = range == 0 ? grads.source + query * source_size
@@ -112,13 +121,13 @@ void backward_queries(const Batch<Scalar> &batch, const BatchGradients<Scalar> &
 
     for (int64_t local = 0; ranges > 1 && local < queries; ++local)
         add_blocks(grads.source + (begin + local) * source_size, true,
-                   source_blocks + local * (ranges - 1) * source_size, ranges - 1, source_size, batch.threads);
+                   source_blocks + local * (ranges - 1) * source_size, ranges - 1, source_size, threads);
     if (sums_relation && batch.shares_relation())
-        add_blocks(grads.relation, begin > 0, relation_blocks, units, relation_size, batch.threads);
+        add_blocks(grads.relation, begin > 0, relation_blocks, units, relation_size, threads);
     else if (sums_relation)
         for (int64_t local = 0; local < queries; ++local)
             add_blocks(grads.relation + (begin + local) * relation_size, false,
-                       relation_blocks + local * ranges * relation_size, ranges, relation_size, batch.threads);
+                       relation_blocks + local * ranges * relation_size, ranges, relation_size, threads);
 }
 
 template <class Scalar>

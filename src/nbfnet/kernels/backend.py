@@ -47,12 +47,13 @@ def set_backend(choice: Choice) -> None:
 @contextmanager
 def use_backend(choice: Choice) -> Iterator[None]:
     """Choose the backend within a ``with`` block."""
+    global _choice
     before = _choice
     set_backend(choice)
     try:
         yield
     finally:
-        globals()["_choice"] = before
+        _choice = before
 
 
 def backend_for(device: torch.device, dtype: torch.dtype, message: str | None, aggregate: str | None) -> Backend:

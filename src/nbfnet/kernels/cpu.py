@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from nbfnet.errors import BackendError, OperatorError
+from nbfnet.kernels import memory
 from nbfnet.native import native
 
 
@@ -37,7 +38,7 @@ def forward(
             f"the edges do not fit: indptr must rise from 0 to the number of edges ({len(source_index)}), "
             f"source_index stay below {source.shape[1]}, relation below {edge_representation.shape[1]}"
         )
-    out = boundary.new_empty(output_shape(boundary, aggregate))
+    out = memory.empty(output_shape(boundary, aggregate), boundary.dtype)
     inputs = _arrays(source, edge_representation, boundary)
     _kernel().relational_spmm_forward(*inputs, *edges, *_arrays(weight, out), message, aggregate, threads)
     return out
@@ -58,33 +59,20 @@ def backward(
     weight_gradient: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of source, edge_representation, boundary and weight (empty where it is not asked for)."""
-    gradients = empty_gradients(source, edge_representation, boundary, weight, weight_gradient)
-    inputs = _arrays(grad_out, out, source, edge_representation, boundary, indptr, source_index, relation, weight)
-    of_weight = gradients[3] if weight_gradient else None
-    _kernel().relational_spmm_backward(
-        *inputs, *_arrays(*gradients[:3], of_weight), message, aggregate, torch.get_num_threads()
-    )
-    return gradients
+    like = (source, edge_representation, boundary)
+    of_source, of_edges, of_boundary = (memory.empty(tuple(t.shape), t.dtype) for t in like)
+    of_weight = memory.empty((len(source_index) if weight_gradient else 0,), source.dtype)
+    inputs = (*like, indptr, source_index, relation, weight)
+    outputs = (of_source, of_edges, of_boundary, of_weight if weight_gradient else None)
+    arrays = _arrays(grad_out, out, *inputs, *outputs)
+    _kernel().relational_spmm_backward(*arrays, message, aggregate, torch.get_num_threads())
+    return of_source, of_edges, of_boundary, of_weight
 
 
 def output_shape(boundary: Tensor, aggregate: str) -> tuple[int, ...]:
     """The shape of the output: the boundary's, with one more dimension where there are several statistics."""
     num_queries, num_rows, dim = boundary.shape
     return (num_queries, num_rows, 4, dim) if aggregate == "pna" else (num_queries, num_rows, dim)
-
-
-def empty_gradients(
-    source: Tensor,
-    edge_representation: Tensor,
-    boundary: Tensor,
-    weight: Tensor | None,
-    weight_gradient: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Contiguous tensors for the four gradients, with any content."""
-    num_weights = len(weight) if weight is not None and weight_gradient else 0
-    like = (source, edge_representation, boundary)
-    of_source, of_edges, of_boundary = (source.new_empty(tensor.shape) for tensor in like)
-    return of_source, of_edges, of_boundary, source.new_empty(num_weights)
 
 
 def _kernel() -> ModuleType:

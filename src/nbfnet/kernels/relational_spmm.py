@@ -120,8 +120,10 @@ def _fake_forward(*inputs: Any) -> Tensor:
 
 
 def _fake_backward(grad_out: Tensor, out: Tensor, *inputs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    source, edge_representation, boundary, weight, weight_gradient = (inputs[i] for i in (0, 1, 2, 6, 9))
-    return cpu.empty_gradients(source, edge_representation, boundary, weight, weight_gradient)
+    source, edge_representation, boundary, source_index = (inputs[i] for i in (0, 1, 2, 4))
+    num_weights = len(source_index) if inputs[9] else 0
+    of_source, of_edges, of_boundary = (t.new_empty(t.shape) for t in (source, edge_representation, boundary))
+    return of_source, of_edges, of_boundary, source.new_empty(num_weights)
 
 
 def _save_for_backward(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -148,6 +150,11 @@ def _backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
     )
 
 
+def _refuse_second_derivative(ctx: Any, *gradients: Tensor) -> None:
+    raise OperatorError("the kernel has no second derivatives: choose the backend 'reference' for them")
+
+
 torch.library.register_fake("nbfnet::relational_spmm", _fake_forward)
 torch.library.register_fake("nbfnet::relational_spmm_backward", _fake_backward)
 torch.library.register_autograd("nbfnet::relational_spmm", _backward, setup_context=_save_for_backward)
+torch.library.register_autograd("nbfnet::relational_spmm_backward", _refuse_second_derivative)

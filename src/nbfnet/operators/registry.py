@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import Generic, TypeVar
 
 from nbfnet.errors import OperatorError, UnknownNameError
@@ -58,6 +59,7 @@ messages: Registry[Message] = Registry("message")
 aggregates: Registry[Aggregate] = Registry("aggregate")
 
 
+@cache
 def _import_operators() -> None:
     package = importlib.import_module("nbfnet.operators")
     for module in pkgutil.iter_modules(package.__path__):

@@ -28,5 +28,5 @@ class RotatEMessage(Message):
         if dim % 2:
             raise OperatorError(
                 f"the message 'rotate' pairs real and imaginary parts, so the dim must be even, not {dim}: "
-                f"use {dim - 1 or 2} or {dim + 1}"
+                f"use {dim + 1}"
             )

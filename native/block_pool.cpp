@@ -1,0 +1,108 @@
+#include "block_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <iterator>
+#include <list>
+#include <mutex>
+#include <nanobind/ndarray.h>
+#include <new>
+#include <unordered_map>
+
+#include "bindings.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace nbfnet {
+namespace {
+
+struct FreeBlock {
+    void *block;
+    size_t bytes;
+};
+
+struct Pool {
+    std::mutex mutex;
+    std::list<FreeBlock> free;  // the longest unused first
+    std::unordered_map<void *, size_t> used;
+    size_t free_bytes = 0, used_bytes = 0, most_used_bytes = 0;
+};
+
+// Never destroyed: arrays may outlive every static object.
+Pool &pool() {
+    static Pool *const the_pool = new Pool;
+    return *the_pool;
+}
+
+// Sizes are rounded up by at most an eighth, so that blocks of about the same size can stand in for each other.
+size_t rounded_up(size_t bytes) {
+    const size_t step = std::max<size_t>(64, std::bit_floor(bytes) / 8);
+    return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+void *take_block(size_t bytes) {
+    bytes = rounded_up(bytes);
+    Pool &p = pool();
+    const std::lock_guard lock(p.mutex);
+    void *block = nullptr;
+    // The latest block that fits is the one most likely to be in a cache.
+    for (auto it = p.free.rbegin(); it != p.free.rend(); ++it) {
+        if (it->bytes >= bytes && it->bytes <= bytes + bytes / 4) {
+            block = it->block;
+            bytes = it->bytes;
+            p.free_bytes -= bytes;
+            p.free.erase(std::next(it).base());
+            break;
+        }
+    }
+    p.used_bytes += bytes;
+    p.most_used_bytes = std::max(p.most_used_bytes, p.used_bytes);
+    while (!p.free.empty() && p.used_bytes + p.free_bytes > p.most_used_bytes) {
+        p.free_bytes -= p.free.front().bytes;
+        std::free(p.free.front().block);
+        p.free.pop_front();
+    }
+    if (!block) block = std::aligned_alloc(64, bytes);
+    if (!block) {
+        p.used_bytes -= bytes;
+        return nullptr;
+    }
+    p.used.emplace(block, bytes);
+    return block;
+}
+
+void give_back_block(void *block) {
+    Pool &p = pool();
+    const std::lock_guard lock(p.mutex);
+    const auto it = p.used.find(block);
+    const size_t bytes = it->second;
+    p.used.erase(it);
+    p.used_bytes -= bytes;
+    p.free_bytes += bytes;
+    p.free.push_back({block, bytes});
+}
+
+template <class Scalar>
+PooledArray<Scalar>::PooledArray(int64_t size) : data_(take_block(std::max<int64_t>(size, 1) * sizeof(Scalar))) {
+    if (!data_) throw std::bad_alloc();
+}
+template class PooledArray<float>;
+template class PooledArray<double>;
+
+}  // namespace nbfnet
+
+void bind_block_pool(nb::module_ &m) {
+    m.def(
+        "pooled_bytes",
+        [](size_t size) {
+            void *block = nbfnet::take_block(std::max<size_t>(size, 1));
+            if (!block) throw std::bad_alloc();
+            return nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(
+                block, {size}, nb::capsule(block, [](void *data) noexcept { nbfnet::give_back_block(data); }));
+        },
+        "size"_a);
+}

@@ -1,0 +1,112 @@
+"""The choice of backend is visible, can be forced, and never falls back in silence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from nbfnet.errors import BackendError
+from nbfnet.kernels.backend import backend_for, get_backend, set_backend, use_backend
+from nbfnet.kernels.cpu import instruction_set
+from nbfnet.native import native
+
+CPU, FLOAT = torch.device("cpu"), torch.float32
+needs_native = pytest.mark.skipif(native is None, reason="the compiled extension is not there")
+
+
+@needs_native
+def test_auto_takes_the_kernel_where_there_is_one() -> None:
+    assert get_backend() == "auto"
+    assert backend_for(CPU, FLOAT, "distmult", "pna") == "cpu"
+    assert backend_for(CPU, torch.float64, "rotate", "min") == "cpu"
+    assert backend_for(CPU, torch.bfloat16, "distmult", "pna") == "reference"
+    assert backend_for(torch.device("meta"), FLOAT, "distmult", "pna") == "reference"
+    assert backend_for(CPU, FLOAT, None, "pna") == "reference"
+    assert backend_for(CPU, FLOAT, "distmult", None) == "reference"
+
+
+@needs_native
+def test_a_choice_is_obeyed_or_refused() -> None:
+    with use_backend("reference"):
+        assert get_backend() == "reference"
+        assert backend_for(CPU, FLOAT, "distmult", "pna") == "reference"
+    assert get_backend() == "auto"
+    with use_backend("cpu"):
+        assert backend_for(CPU, FLOAT, "distmult", "pna") == "cpu"
+        with pytest.raises(BackendError, match="knows float32 and float64, not bfloat16"):
+            backend_for(CPU, torch.bfloat16, "distmult", "pna")
+        with pytest.raises(BackendError, match="on the device 'meta'"):
+            backend_for(torch.device("meta"), FLOAT, "distmult", "pna")
+
+
+def test_a_choice_ends_with_its_block_whatever_happens() -> None:
+    with pytest.raises(ZeroDivisionError), use_backend("reference"):
+        raise ZeroDivisionError
+    assert get_backend() == "auto"
+
+
+def test_an_unknown_backend_is_an_error() -> None:
+    with pytest.raises(
+        BackendError, match=r"unknown backend 'gpu'.*choose one of 'auto', 'reference', 'cpu'"
+    ):
+        set_backend("gpu")  # type: ignore[arg-type]
+    assert get_backend() == "auto"
+
+
+@needs_native
+def test_instruction_set_can_be_asked() -> None:
+    assert instruction_set() == native.instruction_sets()[0]
+    assert instruction_set() in ("avx512", "avx2", "baseline")
+    with pytest.raises(ValueError, match="does not have the instruction set 'sse9'"):
+        native.choose_instruction_set("sse9")
+
+
+CALL = """
+import warnings, torch
+from nbfnet.kernels.relational_spmm import relational_spmm
+arguments = (
+    torch.ones(1, 2, 4), torch.ones(1, 1, 4), torch.ones(1, 2, 4), torch.tensor([0, 1, 2]),
+    torch.tensor([1, 0], dtype=torch.int32), torch.tensor([0, 0], dtype=torch.int32),
+)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        out = relational_spmm(*arguments, message="distmult", aggregate="sum")
+print(out.sum().item(), len(caught), *(str(w.message)[:46] for w in caught))
+"""
+
+
+def call(**environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", CALL], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_without_the_extension_the_reference_serves_with_one_warning() -> None:
+    done = call(NBFNET_NATIVE="0")
+    assert done.stdout.strip() == "16.0 1 nbfnet runs without its compiled extension: re", done.stderr
+
+
+def test_without_the_extension_a_chosen_reference_needs_no_warning() -> None:
+    assert call(NBFNET_NATIVE="0", NBFNET_BACKEND="reference").stdout.strip() == "16.0 0"
+
+
+def test_without_the_extension_the_kernel_cannot_be_forced() -> None:
+    done = call(NBFNET_NATIVE="0", NBFNET_BACKEND="cpu")
+    assert done.returncode != 0
+    assert "the backend 'cpu' was chosen, but the compiled extension is not there" in done.stderr
+
+
+def test_the_environment_is_checked_too() -> None:
+    done = call(NBFNET_BACKEND="fastest")
+    assert done.returncode != 0
+    assert "unknown backend 'fastest'" in done.stderr
+
+
+@needs_native
+def test_with_the_extension_there_is_no_warning() -> None:
+    assert call().stdout.strip() == "16.0 0"
