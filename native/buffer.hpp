@@ -1,13 +1,14 @@
-// Buffer: an array aligned to cache lines. It stands in the namespace of its instruction set, as everything does that a
+// Buffer: an array aligned to cache lines, from the pool of blocks. It stands in the namespace of its instruction set, as everything does that a
 // kernel file compiles: a std::vector's functions are merged across files, and the merged copy may use instructions that
 // the machine does not have.
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
+
+#include "block_pool.hpp"
 
 namespace nbfnet::NBFNET_ISA {
 
@@ -19,18 +20,16 @@ class Buffer {
     Buffer(Buffer &&other) noexcept : block(std::exchange(other.block, nullptr)), count(std::exchange(other.count, 0)) {}
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
-    ~Buffer() { std::free(block); }
+    ~Buffer() { drop(); }
 
     // Any earlier content is lost; the new one is all zeros.
     void resize(int64_t size) {
-        std::free(block);
-        block = nullptr;
-        count = size;
+        drop();
         if (size == 0) return;
-        const size_t bytes = (static_cast<size_t>(size) * sizeof(T) + 63) / 64 * 64;
-        block = static_cast<T *>(std::aligned_alloc(64, bytes));
+        block = static_cast<T *>(take_block(static_cast<size_t>(size) * sizeof(T)));
         if (!block) throw std::bad_alloc();
-        std::memset(block, 0, bytes);
+        count = size;
+        clear_to_zero();
     }
     void clear_to_zero() {
         if (count) std::memset(block, 0, static_cast<size_t>(count) * sizeof(T));
@@ -42,6 +41,12 @@ class Buffer {
     const T &operator[](int64_t i) const { return block[i]; }
 
   private:
+    void drop() {
+        if (block) give_back_block(block);
+        block = nullptr;
+        count = 0;
+    }
+
     T *block = nullptr;
     int64_t count = 0;
 };

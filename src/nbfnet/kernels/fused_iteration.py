@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from nbfnet.kernels import memory
 from nbfnet.native import native
 
 FUSED_MESSAGES = ("transe", "distmult", "rotate")
@@ -68,7 +69,7 @@ class _FusedIteration(torch.autograd.Function):
         edge_representation = tensors[1]
         _, num_relations, dim = edge_representation.shape
         options = native.FusedOptions(*settings, torch.get_num_threads(), dim, num_relations)
-        out = edge_representation.new_empty(plan.rows(iteration), dim)
+        out = memory.empty((plan.rows(iteration), dim), edge_representation.dtype)
         is_double = out.dtype == torch.float64
         native.fused_forward(plan, graph, iteration, options, is_double, _addresses(tensors), out.data_ptr())
         ctx.call = (plan, graph, iteration, options, is_double)
@@ -79,7 +80,7 @@ class _FusedIteration(torch.autograd.Function):
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
         assert native is not None
         tensors = ctx.saved_tensors
-        gradients = [torch.zeros_like(tensor) for tensor in tensors[:-1]]
+        gradients = [memory.empty(tuple(tensor.shape), tensor.dtype).zero_() for tensor in tensors[:-1]]
         grad_out = grad_out.contiguous()
         native.fused_backward(*ctx.call, _addresses(tensors), grad_out.data_ptr(), _addresses(gradients))
         return (None, None, None, None, *gradients, None)
