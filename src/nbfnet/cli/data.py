@@ -113,6 +113,8 @@ def split(
     """
     check_is_new(output)
     opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    if isinstance(opened, Dataset):
+        report_note(f"{opened.name} comes with its own split, which is kept")
     dataset = _split(opened, seed, paper_split)
     with stage("writing"):
         write_folder(dataset, output)
@@ -178,8 +180,6 @@ def _open(
 
 
 def _split(opened: Graph | Dataset, seed: int, paper_split: bool) -> Dataset:
-    if isinstance(opened, Dataset):
-        report_note(f"{opened.name} comes with its own split, which is kept")
     with stage("splitting"):
         return split_source(opened, seed=seed, paper_split=paper_split)
 

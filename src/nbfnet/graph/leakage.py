@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
+from nbfnet.graph.database import connect, execute
 from nbfnet.graph.graph import Dataset
-from nbfnet.graph.interruption import execute
 from nbfnet.graph.triplets import Triplets
 
 THRESHOLD = 0.8  # from this overlap on, two relations count as (near) inverses or duplicates of each other
@@ -51,7 +51,7 @@ def report_leakage(dataset: Dataset) -> LeakageReport:
     same, reversed_ = _found(dataset.test, facts.triplets), _found(_reverse(dataset.test), facts.triplets)
     pair = np.isin(dataset.test.pairs(facts.num_nodes), facts.triplets.pairs(facts.num_nodes))
     relations = dataset.train.relations
-    connection = duckdb.connect()
+    connection = connect()
     train = dataset.train.triplets
     given = {"h": train.head, "r": train.relation, "t": train.tail}
     connection.register("given", given)

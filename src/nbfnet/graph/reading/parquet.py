@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.interruption import execute
+from nbfnet.graph.database import execute
 from nbfnet.graph.reading.columns import (
     EXPECTED,
     Columns,

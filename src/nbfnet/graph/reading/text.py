@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.interruption import execute
+from nbfnet.graph.database import execute
 from nbfnet.graph.reading.columns import Columns
 from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut, detect_dialect
 from nbfnet.graph.reading.opening import is_gzip_name, open_text, plain_name

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.database import connect, execute
 from nbfnet.graph.graph import Kind
-from nbfnet.graph.interruption import execute
 from nbfnet.graph.reading.columns import ROLES, Columns
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -43,7 +41,7 @@ class TripletTable:
     """Rows (part, head, relation, tail, weight) by name, in the order they were read."""
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir()})
+        self.connection = connect()
         self.connection.execute(
             "CREATE TABLE triplet (part VARCHAR, head VARCHAR, relation VARCHAR, tail VARCHAR, weight DOUBLE)"
         )

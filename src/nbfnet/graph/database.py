@@ -1,11 +1,23 @@
-"""Queries that Ctrl-C ends at once."""
+"""DuckDB as this project uses it: in memory, silent, and ended at once by Ctrl-C."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import duckdb
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """A database in memory that knows how far a query is, and prints nothing.
+
+    What it prints of itself where it takes the process for interactive, in a notebook or under ``python -m``, would
+    stand between the lines of standard output.
+    """
+    connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir()})
+    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    return connection
 
 
 def execute(

@@ -1,0 +1,65 @@
+"""DuckDB is silent; Ctrl-C while it works is a KeyboardInterrupt at once; other errors stay what they are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import duckdb
+import pytest
+
+from nbfnet.graph.database import connect, execute
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends the signal of Ctrl-C")
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_ctrl_c_during_a_query(threads):
+    connection = connect()
+    execute(connection, f"SET threads = {threads}")
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        # One thread alone works here, a minute at least: with several, the one that asks has nothing to do.
+        execute(connection, "SELECT sum(sqrt(range)) FROM range(10_000_000_000)")
+    assert time.monotonic() - begin < 30
+    timer.join()
+    assert execute(connection, "SELECT 1").fetchone() == (1,)
+
+
+def test_results_and_errors_are_those_of_the_query():
+    connection = connect()
+    assert execute(connection, "SELECT ? + 1", [41]).fetchone() == (42,)
+    with pytest.raises(duckdb.CatalogException):
+        execute(connection, "SELECT * FROM nothing")
+
+
+def test_it_prints_nothing_where_it_thinks_that_somebody_watches():
+    program = (
+        "import nbfnet.graph.database as d; c = d.connect(); d.execute(c, 'SET progress_bar_time = 1');"
+        "print(d.execute(c, 'SELECT count(*) FROM range(200_000_000) WHERE sqrt(range) > 1').fetchone()[0])"
+    )
+    # A program from the command line has no file: DuckDB takes it for a session.
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=180)
+    assert (shown.stdout, shown.stderr) == ("199999998\n", "")
+
+
+def test_how_far_a_query_is_can_be_asked():
+    connection = connect()
+    shares = []
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            shares.append(connection.query_progress())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    execute(connection, "SELECT count(*) FROM range(100_000_000) WHERE sqrt(range) > 1")
+    done.set()
+    watcher.join()
+    assert any(0 < share < 100 for share in shares)
