@@ -10,7 +10,7 @@ import pytest
 
 # The same examples on every run, and no time limit for one example: a busy machine must not fail a test.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=20)
-hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=300)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 

@@ -339,15 +339,10 @@ def test_any_triplets_survive_parquet(
         *("~", "a=1", "a.b.c", ".hidden", "a\\b", "a\nb"),
     ],
 )
-@pytest.mark.parametrize("suffix", [".tsv", ".csv.gz", ".parquet", ".nt"])
+@pytest.mark.parametrize("suffix", [".csv.gz", ".parquet"])
 def test_any_file_name(stem: str, suffix: str, write: Write, named: Named) -> None:
-    rows = [("http://x/a", "http://x/r", "http://x/b")]
-    content = {
-        ".tsv": text(rows),
-        ".csv.gz": gzip.compress(text(rows, ",")),
-        ".parquet": parquet(zip(*rows, strict=True)),
-        ".nt": b"<http://x/a> <http://x/r> <http://x/b> .\n",
-    }[suffix]
+    rows = [("a", "r", "b")]
+    content = gzip.compress(text(rows, ",")) if suffix == ".csv.gz" else parquet(zip(*rows, strict=True))
     for other in ("axb", "x", "a", "b"):  # what the name would match if it were a pattern
         write(f"in [x] {{a}}/{other}{suffix}", content * 2)
     path = write(f"in [x] {{a}}/{stem}{suffix}", content)

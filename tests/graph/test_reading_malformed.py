@@ -133,6 +133,7 @@ CASES = [
     Case("gzip named .nt", "a.nt", gzip.compress(NT), 1, "", "N-Triples"),
     # Damaged.
     Case("gzip cut short", "a.tsv.gz", gzip.compress(MANY)[:-5000], None, "", "gzip"),
+    Case("gzip with a wrong checksum", "a.tsv.gz", gzip.compress(MANY)[:-8] + bytes(8), None, "", "damaged"),
     Case("gzip without its end", "a.tsv.gz", gzip.compress(MANY)[:-4], None, "", "gzip"),
     Case("gzip cut in the first lines", "a.tsv.gz", gzip.compress(b"a\tr\tb\n")[:-9], None, "", "damaged"),
     Case("gzip: only its mark", "a.tsv.gz", b"\x1f\x8b", None, "", "damaged"),

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbfnet.errors import GraphFormatError, MissingExtraError
-from nbfnet.graph.reading.opening import is_gzip_name
+from nbfnet.graph.reading.opening import open_bytes
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.progress import stage
 
@@ -48,7 +45,7 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
         import pyoxigraph
     except ImportError:
         raise MissingExtraError("reading N-Triples", "pyoxigraph", "rdf") from None
-    with _open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 for triple in pyoxigraph.parse(line.removeprefix(BOM_UTF8), pyoxigraph.RdfFormat.N_TRIPLES):
@@ -63,17 +60,6 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
                         remedy="write <subject> <predicate> <object> . or leave bad lines out with --skip-bad-lines",
                     ) from None
                 table.skipped += 1
-
-
-@contextmanager
-def _open_bytes(path: Path) -> Iterator[Iterable[bytes]]:
-    try:
-        with gzip.open(path) if is_gzip_name(path) else path.open("rb") as stream:
-            yield stream
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise GraphFormatError(
-            f"the gzip content is damaged ({error})", file=path, remedy="fetch the file again"
-        ) from None
 
 
 def _names(triple: Any) -> tuple[str, str, str]:

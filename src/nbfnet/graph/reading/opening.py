@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import gzip
+import io
 import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from nbfnet.errors import GraphFormatError
 
 
 @contextmanager
-def open_text(path: Path, *, errors: str = "backslashreplace") -> Iterator[IO[str]]:
-    """The file's text, unpacked if it is gzip, with undecodable bytes kept visible."""
-    opener = gzip.open if is_gzip_name(path) else open
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, unpacked if it is gzip."""
     try:
-        with opener(path, "rt", encoding="utf-8-sig", errors=errors, newline="") as stream:
-            yield stream
+        with gzip.open(path) if is_gzip_name(path) else path.open("rb") as stream:
+            yield cast(IO[bytes], stream)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise GraphFormatError(
             f"the gzip content is damaged ({error})", file=path, remedy="fetch the file again"
         ) from None
+
+
+@contextmanager
+def open_text(path: Path, *, errors: str = "backslashreplace") -> Iterator[IO[str]]:
+    """The file's text, unpacked if it is gzip, with undecodable bytes kept visible."""
+    with (
+        open_bytes(path) as stream,
+        io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="") as text,
+    ):
+        yield text
+
+
+def check_gzip(path: Path) -> None:
+    """Unpack a gzip file to its end once: DuckDB does not look at the checksum, nor always for a missing end."""
+    with open_bytes(path) as stream:
+        while stream.read(1 << 20):
+            pass
 
 
 def is_gzip_name(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import execute
 from nbfnet.graph.reading.columns import Columns
 from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut, detect_dialect
-from nbfnet.graph.reading.opening import is_gzip_name, open_text, plain_name
+from nbfnet.graph.reading.opening import check_gzip, is_gzip_name, open_bytes, open_text, plain_name
 from nbfnet.graph.reading.triplet_table import TripletTable
 
 _SKIP = "mend the line, or leave bad lines out with --skip-bad-lines"
@@ -43,6 +43,8 @@ def read_text(
     """Append a text file's edges to the table as a part."""
     dialect = detect_dialect(path, delimiter=delimiter, header=header, columns=columns)
     table.begin(part, dialect.columns, path)
+    if is_gzip_name(path):
+        check_gzip(path)
     with plain_name(path) as name:
         _insert(table, part, dialect, path, name)
     rejected = _rejected_records(table.connection)
@@ -169,9 +171,9 @@ def _even_line_ends(path: Path) -> Iterator[Path]:
     """A copy with one sort of line end, for CSV files that mix them: DuckDB's strict reader gives up on those."""
     with tempfile.TemporaryDirectory() as folder:
         even = Path(folder) / "edges.csv"
-        opener = gzip.open if is_gzip_name(path) else open
         with (
-            opener(path, "rt", encoding="utf-8", errors="surrogateescape", newline=None) as mixed,
+            open_bytes(path) as stream,
+            io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline=None) as mixed,
             even.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as copy,
         ):
             shutil.copyfileobj(mixed, copy)
