@@ -13,6 +13,9 @@ from nbfnet.kernels.relational_spmm import relational_spmm
 from nbfnet.native import native
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:nbfnet runs without its compiled extension")
+
+
 @pytest.mark.parametrize(
     ("name", "change", "complaint"),
     [
