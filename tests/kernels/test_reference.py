@@ -15,7 +15,6 @@ from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.message import Message
 from nbfnet.operators.registry import aggregates, messages
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:nbfnet runs without its compiled extension")
 
 
