@@ -1,6 +1,6 @@
 // Relational SpMM: out_v = AGGREGATE({boundary_v} + {MESSAGE(source_x, edge_r) * weight : edge (x, r, v)}).
 //
-// What one call is, and the functions that serve a range of rows of one query; one set of them for each instruction set.
+// What one call is, and the functions that serve a range of rows of one query: a set of them for each instruction set.
 #pragma once
 
 #include <cstdint>

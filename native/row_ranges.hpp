@@ -18,7 +18,11 @@ inline std::vector<int64_t> cut_rows(const int64_t *indptr, int64_t rows, int64_
         int64_t low = bounds[part - 1], high = rows;
         while (low < high) {
             const int64_t middle = low + (high - low) / 2;
-            if (work_before(middle) < wanted) low = middle + 1; else high = middle;
+            if (work_before(middle) < wanted) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         bounds[part] = low;
     }
@@ -31,7 +35,7 @@ inline int64_t free_ranges_per_query(int64_t queries, int64_t threads) {
     return (4 * threads + queries - 1) / queries;
 }
 
-// Ranges a query where every further one costs a private buffer: the fewest that keep three quarters of the threads busy.
+// Ranges a query where each further one costs a private buffer: the fewest that keep three quarters of threads busy.
 inline int64_t costly_ranges_per_query(int64_t queries, int64_t threads) {
     int64_t ranges = 1;
     while (true) {

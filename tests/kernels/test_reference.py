@@ -10,9 +10,12 @@ from nbfnet.errors import BackendError
 from nbfnet.kernels.backend import use_backend
 from nbfnet.kernels.reference import relational_spmm_reference
 from nbfnet.kernels.relational_spmm import relational_spmm
+from nbfnet.native import native
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.message import Message
 from nbfnet.operators.registry import aggregates, messages
+
+pytestmark = pytest.mark.filterwarnings("ignore:nbfnet runs without its compiled extension")
 
 
 def loop(inputs, message: Message, aggregate: Aggregate) -> Tensor:
@@ -94,6 +97,7 @@ def test_operators_of_a_users_own_work_at_once(make_inputs) -> None:
     torch.testing.assert_close(found, loop(inputs, message, aggregate))
 
 
+@pytest.mark.skipif(native is None, reason="the compiled extension is not there")
 def test_no_kernel_serves_an_operator_of_a_users_own(make_inputs) -> None:
     inputs = make_inputs("random", 3)
     with use_backend("cpu"), pytest.raises(BackendError, match="does not know the message"):

@@ -75,17 +75,13 @@ def _check(
     relation: Tensor,
     weight: Tensor | None,
 ) -> None:
-    num_queries, num_rows, num_edges, dim = (
-        len(boundary),
-        boundary.shape[1:2],
-        source_index.shape[:1],
-        source.shape[2:],
-    )
-    _expect("source", source, (num_queries, None, *dim), boundary.dtype)
-    _expect("edge_representation", edge_representation, (None, None, *dim), boundary.dtype)
-    _expect("boundary", boundary, (num_queries, *num_rows, *dim), boundary.dtype)
-    _expect("indptr", indptr, (*(n + 1 for n in num_rows),), torch.int64)
-    _expect("source_index", source_index, num_edges, torch.int32)
+    _expect("boundary", boundary, (None, None, None), boundary.dtype)
+    num_queries, num_rows, dim = boundary.shape
+    _expect("source", source, (num_queries, None, dim), boundary.dtype)
+    _expect("edge_representation", edge_representation, (None, None, dim), boundary.dtype)
+    _expect("indptr", indptr, (num_rows + 1,), torch.int64)
+    _expect("source_index", source_index, (None,), torch.int32)
+    num_edges = (len(source_index),)
     _expect("relation", relation, num_edges, torch.int32)
     if weight is not None:
         _expect("weight", weight, num_edges, weight.dtype)
@@ -94,7 +90,8 @@ def _check(
 
 
 def _expect(name: str, tensor: Tensor, shape: tuple[int | None, ...], dtype: torch.dtype) -> None:
-    fits = tensor.dim() == len(shape) and all(e is None or g == e for g, e in zip(tensor.shape, shape, strict=True))
+    sizes = zip(tensor.shape, shape, strict=False)
+    fits = tensor.dim() == len(shape) and all(wanted in (None, size) for size, wanted in sizes)
     if not fits or tensor.dtype != dtype:
         expected = ", ".join("any" if n is None else str(n) for n in shape)
         raise OperatorError(f"{name} is {tuple(tensor.shape)} of {tensor.dtype}, expected ({expected}) of {dtype}")
