@@ -50,12 +50,12 @@ class NeuralBellmanFordNetwork(nn.Module):
 
     def parameter_counts(self) -> dict[str, int]:
         """The parameters in the paper's four parts, and their total."""
+        layers = self._iterations()
+        message = _count(*(part for layer in layers for part in (layer.edges, layer.message)))
         counts = {
             "indicator": _count(self.indicator),
-            "message": sum(_count(layer.edges) + _count(layer.message) for layer in self._iterations()),
-            "aggregate": sum(
-                _count(layer) - _count(layer.edges) - _count(layer.message) for layer in self._iterations()
-            ),
+            "message": message,
+            "aggregate": _count(*layers) - message,
             "score": _count(self.score_function),
         }
         return {**counts, "total": sum(counts.values())}
@@ -254,5 +254,7 @@ def _distinct_queries(source: Tensor, relation: Tensor) -> tuple[Tensor, Int32, 
     return torch.from_numpy(query), distinct[:, 1].astype(np.int32), distinct[:, 0]
 
 
-def _count(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
+def _count(*modules: nn.Module) -> int:
+    """Parameters that several modules share, such as those of a user's own operator, count once."""
+    distinct = {parameter for module in modules for parameter in module.parameters()}
+    return sum(parameter.numel() for parameter in distinct)
