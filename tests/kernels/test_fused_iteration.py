@@ -197,9 +197,7 @@ def run_fused(inputs: dict[str, Tensor], kind: str, iteration: int, settings: Fu
 
 def gradients(out: Tensor, grad_out: Tensor, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     found = torch.autograd.grad(out, [inputs[name] for name in LEARNED], grad_out.to(out.dtype), allow_unused=True)
-    return {
-        name: torch.zeros_like(inputs[name]) if g is None else g for name, g in zip(LEARNED, found, strict=True)
-    }
+    return {name: torch.zeros_like(inputs[name]) if g is None else g for name, g in zip(LEARNED, found, strict=True)}
 
 
 def error(got: Tensor, expected: Tensor) -> float:
