@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,15 @@ UGLY_GRAPHS: dict[str, tuple[int, int, list[Edge]]] = {
     "chain": (12, 2, [(v, v % 2, v + 1) for v in range(11)]),
     "both ways": (12, 2, [(v, 0, v + 1) for v in range(11)] + [(v + 1, 1, v) for v in range(11)]),
 }
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small tensors are slower on many threads; tests that are about threads set their number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")
