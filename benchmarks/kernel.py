@@ -57,9 +57,7 @@ class Case:
         return (middle - begin) / self.queries * 1e3, (end - middle) / self.queries * 1e3
 
 
-def kernel(
-    *tensors: Tensor, backend: Any = "cpu", message: str = "distmult", aggregate: str = "pna"
-) -> Tensor:
+def kernel(*tensors: Tensor, backend: Any = "cpu", message: str = "distmult", aggregate: str = "pna") -> Tensor:
     """The operation by one of our backends."""
     with use_backend(backend):
         return relational_spmm(*tensors, message=message, aggregate=aggregate)
@@ -174,9 +172,7 @@ def memory(quick: bool) -> list[Row]:
         root = Path(__file__).parent.parent
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
         all_messages = 4 * edges * 32 * 4 / 2**20
-        table.append(
-            {"edges": edges, "MB": round(float(done.stdout), 1), "MB of all messages": round(all_messages, 1)}
-        )
+        table.append({"edges": edges, "MB": round(float(done.stdout), 1), "MB of all messages": round(all_messages, 1)})
     return table
 
 
@@ -220,12 +216,8 @@ def main() -> None:
     tables: dict[str, Callable[[], list[Row]]] = {
         "peers": lambda: peers(graphs, quick),
         "operators on fb15k-237": lambda: operators(fb15k, quick),
-        "edges, 10,000 nodes": lambda: scaling(
-            "edges", sizes, lambda n: Case(random_graph(10_000, n), 8), quick
-        ),
-        "dim on fb15k-237": lambda: scaling(
-            "dim", (1, 8, 16, 32, 33, 64, 128), lambda n: Case(fb15k, 4, n), quick
-        ),
+        "edges, 10,000 nodes": lambda: scaling("edges", sizes, lambda n: Case(random_graph(10_000, n), 8), quick),
+        "dim on fb15k-237": lambda: scaling("dim", (1, 8, 16, 32, 33, 64, 128), lambda n: Case(fb15k, 4, n), quick),
         "queries on fb15k-237": lambda: scaling("queries", counts, lambda n: Case(fb15k, n), quick),
         "threads on fb15k-237": lambda: threads(fb15k, quick),
         "memory": lambda: memory(quick),

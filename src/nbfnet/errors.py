@@ -69,6 +69,10 @@ class OperatorError(NbfnetError):
     """An operator cannot work on what it was given: a dim, a shape, an index or a name does not fit."""
 
 
+class QueryError(NbfnetError):
+    """A batch of queries does not fit the network or the graph: a shape, a type, a device or an id."""
+
+
 class BackendError(NbfnetError):
     """A kernel backend was chosen by name and cannot serve: unknown, not built, or without the operator."""
 

@@ -52,9 +52,7 @@ class Edges:
     edges: list[tuple[int, int, int]]  # (source, relation, row)
 
 
-def _random_edges(
-    rows: int, sources: int, relations: int, count: int, seed: int
-) -> list[tuple[int, int, int]]:
+def _random_edges(rows: int, sources: int, relations: int, count: int, seed: int) -> list[tuple[int, int, int]]:
     generator = torch.Generator().manual_seed(seed)
     columns = [torch.randint(n, (count,), generator=generator).tolist() for n in (sources, relations, rows)]
     return list(zip(*columns, strict=True))
@@ -111,9 +109,7 @@ def make_inputs() -> Callable[..., Inputs]:
         tails = torch.tensor([v for _, _, v in edges], dtype=torch.int64)
         degree = torch.bincount(tails, minlength=which.num_rows)
         boundary = draw(queries, which.num_rows, dim)
-        weight = (
-            0.5 + torch.rand(len(edges), generator=generator, dtype=torch.float64) / 2 if weighted else None
-        )
+        weight = 0.5 + torch.rand(len(edges), generator=generator, dtype=torch.float64) / 2 if weighted else None
         if weight is not None and values == "tied":
             weight = weight.round()
         return Inputs(

@@ -50,9 +50,7 @@ def test_a_choice_ends_with_its_block_whatever_happens() -> None:
 
 
 def test_an_unknown_backend_is_an_error() -> None:
-    with pytest.raises(
-        BackendError, match=r"unknown backend 'gpu'.*choose one of 'auto', 'reference', 'cpu'"
-    ):
+    with pytest.raises(BackendError, match=r"unknown backend 'gpu'.*choose one of 'auto', 'reference', 'cpu'"):
         set_backend("gpu")  # type: ignore[arg-type]
     assert get_backend() == "auto"
 

@@ -103,9 +103,7 @@ def test_gradients_are_derivatives(make_inputs, message: str, aggregate: str) ->
 @every_message
 @every_aggregate
 @pytest.mark.parametrize("weighted", [False, True])
-def test_operator_obeys_the_rules_of_pytorch(
-    make_inputs, message: str, aggregate: str, weighted: bool
-) -> None:
+def test_operator_obeys_the_rules_of_pytorch(make_inputs, message: str, aggregate: str, weighted: bool) -> None:
     inputs = make_inputs("random", 4, values="normal", weighted=weighted, shared=weighted).with_gradient()
     arguments = (*inputs.tensors(), message, aggregate)
     torch.library.opcheck(torch.ops.nbfnet.relational_spmm.default, arguments)
@@ -156,9 +154,7 @@ def test_memory_layout_of_the_inputs_does_not_matter(make_inputs) -> None:
     inputs.boundary = torch.cat([inputs.boundary, inputs.boundary], dim=2)[:, :, :6]
     found = run("cpu", inputs, "distmult", "pna", direction=None)
     assert_equal(found, expected)
-    constant = torch.ones(1, dtype=torch.float64).expand(
-        expected[0].shape
-    )  # what a sum sends back: no strides
+    constant = torch.ones(1, dtype=torch.float64).expand(expected[0].shape)  # what a sum sends back: no strides
     assert_equal(
         run("cpu", inputs, "distmult", "pna", constant),
         run("reference", inputs, "distmult", "pna", constant),

@@ -40,9 +40,7 @@ def loop(inputs, message: Message, aggregate: Aggregate) -> Tensor:
 @pytest.mark.parametrize("message", messages.names())
 @pytest.mark.parametrize("aggregate", aggregates.names())
 @pytest.mark.parametrize("values", ["normal", "tied"])
-def test_reference_equals_a_loop_over_messages(
-    make_inputs, message: str, aggregate: str, values: str
-) -> None:
+def test_reference_equals_a_loop_over_messages(make_inputs, message: str, aggregate: str, values: str) -> None:
     operators = (messages.make(message), aggregates.make(aggregate))
     for graph in ("random", "mostly empty rows", "multi-edges", "one node", "more rows than sources"):
         for shared, weighted in ((False, True), (True, False)):

@@ -42,9 +42,7 @@ def test_aggregate_equals_its_formula(name: str, values: str) -> None:
     messages.requires_grad_()
 
     found = aggregates.make(name)(messages, row, 4)
-    expected = torch.stack(
-        [torch.stack([FORMULAS[name](messages[q, row == v]) for v in range(4)]) for q in range(2)]
-    )
+    expected = torch.stack([torch.stack([FORMULAS[name](messages[q, row == v]) for v in range(4)]) for q in range(2)])
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
     direction = torch.randn(expected.shape, generator=generator, dtype=torch.float64)

@@ -39,10 +39,7 @@ def test_message_equals_its_formula(name: str, edge_queries: int) -> None:
     edge_rows = torch.randn(edge_queries, 5, 8, generator=generator, dtype=torch.float64)
     found = messages.make(name)(source_rows, edge_rows)
     expected = [
-        [
-            FORMULAS[name](source_rows[q, e].tolist(), edge_rows[q % edge_queries, e].tolist())
-            for e in range(5)
-        ]
+        [FORMULAS[name](source_rows[q, e].tolist(), edge_rows[q % edge_queries, e].tolist()) for e in range(5)]
         for q in range(3)
     ]
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-14, atol=1e-14)

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
+from nbfnet.errors import OperatorError
 from nbfnet.kernels import memory
 from nbfnet.native import native
 
@@ -56,10 +58,43 @@ def fused_iteration(
         graph: the edges, of its class ``GraphArrays``.
         iteration: t, from 1.
         settings: the operators.
+
+    Raises:
+        OperatorError: a shape or a type does not fit; the compiled code would not notice.
     """
     tensors = (previous, edge_representation, weight, bias, norm_weight, norm_bias, query, zero, scale)
+    _check(tensors, plan, iteration, settings)
     apply: Callable[..., Tensor] = _FusedIteration.apply
     return apply(plan, graph, iteration, settings, *(tensor.contiguous() for tensor in tensors))
+
+
+def _check(tensors: tuple[Tensor, ...], plan: Any, iteration: int, settings: FusedSettings) -> None:
+    dim = tensors[1].shape[-1]
+    if settings.message == "rotate" and dim % 2:
+        raise OperatorError(f"the message 'rotate' needs an even dim, not {dim}")
+    features = (12 if settings.aggregate == "pna" else 1) * dim
+    expected: dict[str, tuple[int | None, ...]] = {
+        "previous": (plan.rows(iteration - 1), dim),
+        "edge_representation": (plan.families, None, dim),
+        "weight": (dim, dim + features),
+        "bias": (dim,),
+        "norm_weight": (dim,),
+        "norm_bias": (dim,),
+        "query": (plan.queries, dim),
+        "zero": (dim,),
+        "scale": (None,),
+    }
+    dtype = tensors[0].dtype
+    if dtype not in (torch.float32, torch.float64):
+        raise OperatorError(f"the compiled iteration knows float32 and float64, not {dtype}")
+    for (name, shape), tensor in zip(expected.items(), tensors, strict=True):
+        fits = len(shape) == tensor.dim() and all(e in (None, g) for g, e in zip(tensor.shape, shape, strict=True))
+        if not fits or tensor.dtype != dtype or tensor.device.type != "cpu":
+            wanted = ", ".join("any" if size is None else str(size) for size in shape)
+            raise OperatorError(
+                f"{name} is {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}, "
+                f"expected ({wanted}) of {dtype} on cpu"
+            )
 
 
 class _FusedIteration(torch.autograd.Function):
@@ -77,6 +112,7 @@ class _FusedIteration(torch.autograd.Function):
         return out
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
         assert native is not None
         tensors = ctx.saved_tensors

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.model.iteration import RowEdges
+from nbfnet.model.memory import composed_memory, fused_memory
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.native import native
 
@@ -85,11 +86,15 @@ class Frontier:
         """Rows over all iterations."""
         return sum(self.plan.rows(t) for t in range(1, self.plan.iterations + 1))
 
-    def memory(self, dim: int, itemsize: int, *, with_gradient: bool) -> int:
-        """About how many bytes the rows take: all iterations' when gradients are wanted, else two iterations'."""
-        rows: list[int] = [self.plan.rows(t) for t in range(self.plan.iterations + 1)]
-        held = sum(rows) + 2 * max(rows) if with_gradient else 2 * max(rows)
-        return held * dim * itemsize
+    def memory(self, dim: int, itemsize: int, *, with_gradient: bool, fused: bool) -> int:
+        """About how many bytes the batch takes, by compiled iterations (``fused``) or by plain PyTorch."""
+        iterations = range(self.plan.iterations + 1)
+        rows: list[int] = [self.plan.rows(t) for t in iterations]
+        if fused:
+            return fused_memory(rows, dim * itemsize, with_gradient=with_gradient)
+        degree = self.graph.csr.degree
+        messages = [int(degree[self.plan.node(t)].sum()) for t in iterations]
+        return composed_memory(rows[1:], messages[1:], dim * itemsize, with_gradient=with_gradient)
 
     def first_rows(self) -> npt.NDArray[np.intp]:
         """The queries that have a row before the first iteration: the one of their source."""

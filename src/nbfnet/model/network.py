@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Sized
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -15,7 +16,9 @@ from nbfnet.kernels.backend import backend_for
 from nbfnet.kernels.fused_iteration import fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration, RowEdges
+from nbfnet.model.memory import composed_memory
 from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.query_check import check_graph, check_ids
 from nbfnet.model.score import Score
 from nbfnet.native import native_available
 from nbfnet.operators.aggregate import Aggregate
@@ -50,22 +53,27 @@ class NeuralBellmanFordNetwork(nn.Module):
 
     def parameter_counts(self) -> dict[str, int]:
         """The parameters in the paper's four parts, and their total."""
+        layers = self._iterations()
+        message = _count(*(part for layer in layers for part in (layer.edges, layer.message)))
         counts = {
             "indicator": _count(self.indicator),
-            "message": sum(_count(layer.edges) + _count(layer.message) for layer in self._iterations()),
-            "aggregate": sum(
-                _count(layer) - _count(layer.edges) - _count(layer.message) for layer in self._iterations()
-            ),
+            "message": message,
+            "aggregate": _count(*layers) - message,
             "score": _count(self.score_function),
         }
         return {**counts, "total": sum(counts.values())}
 
     def score(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
-        """Logits (query, candidate) of targets (query, candidate) for sources (query,) and relations (query,)."""
-        representation = self.represent(graph, source, relation, target)
+        """Logits (query, candidate) of targets (query, candidate) for sources (query,) and relations (query,).
+
+        Raises:
+            QueryError: shapes, types or ids do not fit the network and the graph.
+        """
+        source, relation, target = self._check(graph, source, relation, target)
+        representation = self._represent(graph, source, relation, target)
         if self.config.symmetric:
             pairs = target.shape
-            back = self.represent(
+            back = self._represent(
                 graph,
                 target.flatten(),
                 relation[:, None].expand(pairs).flatten(),
@@ -76,25 +84,42 @@ class NeuralBellmanFordNetwork(nn.Module):
         return logits
 
     def score_all(self, graph: MessageGraph, source: Tensor, relation: Tensor) -> Tensor:
-        """Logits (query, node) of every node, for sources (query,) and relations (query,)."""
+        """Logits (query, node) of every node, for sources (query,) and relations (query,).
+
+        Raises:
+            QueryError: shapes, types or ids do not fit the network and the graph.
+        """
+        source, relation = self._check(graph, source, relation)
         if self.config.symmetric:
             nodes = torch.arange(graph.num_nodes, device=source.device).expand(len(source), -1)
             return self.score(graph, source, relation, nodes)
-        if not self._plans_rows(graph):
+        return self._score_all(graph, source, relation)
+
+    def _score_all(self, graph: MessageGraph, source: Tensor, relation: Tensor) -> Tensor:
+        if not self._plans_rows(graph, source):
+            if self._is_too_large(needed := self._plain_memory(graph, source), source):
+                return self._in_parts(needed, self._score_all, graph, source, relation)
             hidden = self.pair_representation(graph, source, relation)
             logits: Tensor = self.score_function(hidden, self.indicator.query(relation)[:, None])
             return logits
         query, query_source, query_relation = _distinct_queries(source, relation)
         frontier = self._frontier(graph, query_source, query_relation, None)
-        if self._must_split(frontier):
-            half = len(source) // 2
-            halves = (slice(None, half), slice(half, None))
-            return torch.cat([self.score_all(graph, source[part], relation[part]) for part in halves])
+        if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
+            return self._in_parts(needed, self._score_all, graph, source, relation)
         return self._score_rows(frontier, self._run(frontier))[query]
 
     def represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
-        """h_q(u, v), (query, candidate, dim), of targets (query, candidate)."""
-        if not self._plans_rows(graph):
+        """h_q(u, v), (query, candidate, dim), of targets (query, candidate).
+
+        Raises:
+            QueryError: shapes, types or ids do not fit the network and the graph.
+        """
+        return self._represent(graph, *self._check(graph, source, relation, target))
+
+    def _represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+        if not self._plans_rows(graph, source):
+            if self._is_too_large(needed := self._plain_memory(graph, source), source):
+                return self._in_parts(needed, self._represent, graph, source, relation, target)
             hidden = self.pair_representation(graph, source, relation)
             return hidden.gather(1, target[:, :, None].expand(*target.shape, hidden.shape[2]))
         query, query_source, query_relation = _distinct_queries(source, relation)
@@ -103,12 +128,8 @@ class NeuralBellmanFordNetwork(nn.Module):
         np.cumsum(np.bincount(query.numpy(), minlength=len(query_source)) * target.shape[1], out=begin[1:])
         nodes = np.ascontiguousarray(target[order].flatten().numpy(), dtype=np.int32)
         frontier = self._frontier(graph, query_source, query_relation, (begin, nodes))
-        if self._must_split(frontier):
-            half = len(source) // 2
-            halves = (slice(None, half), slice(half, None))
-            parts = [(graph, source[part], relation[part], target[part]) for part in halves]
-            # Each half is computed again on the way back, so that only one of them is ever held.
-            return torch.cat([checkpoint(self.represent, *part, use_reentrant=False) for part in parts])
+        if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
+            return self._in_parts(needed, self._represent, graph, source, relation, target)
         in_order = self._run(frontier)[frontier.target_rows()].view(*target.shape, self.config.dim)
         return in_order[torch.argsort(order)]
 
@@ -123,7 +144,11 @@ class NeuralBellmanFordNetwork(nn.Module):
 
         ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; edges are in the
         order of the graph's slots.
+
+        Raises:
+            QueryError: shapes, types or ids do not fit the network and the graph.
         """
+        source, relation = self._check(graph, source, relation)
         query = self.indicator.query(relation)
         boundary = self.indicator(source, relation, graph.num_nodes)
         scale = graph.scale(query.dtype)
@@ -138,8 +163,20 @@ class NeuralBellmanFordNetwork(nn.Module):
     def _iterations(self) -> list[BellmanFordIteration]:
         return [layer for layer in self.layers if isinstance(layer, BellmanFordIteration)]
 
-    def _plans_rows(self, graph: MessageGraph) -> bool:
-        return graph.device.type == "cpu" and native_available()
+    def _check(
+        self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        weight = self.indicator.query.weight
+        num_relations, device = len(weight), weight.device
+        check_graph(graph, num_relations, device)
+        source = check_ids("source", source, (None,), graph.num_nodes, device)
+        relation = check_ids("relation", relation, (len(source),), num_relations, device)
+        if target is None:
+            return source, relation
+        return source, relation, check_ids("target", target, (len(source), None), graph.num_nodes, device)
+
+    def _plans_rows(self, graph: MessageGraph, source: Tensor) -> bool:
+        return graph.device.type == "cpu" and native_available() and len(source) > 0
 
     def _frontier(
         self, graph: MessageGraph, source: Int32, relation: Int64, targets: tuple[Int64, Int32] | None
@@ -154,10 +191,34 @@ class NeuralBellmanFordNetwork(nn.Module):
             frontier=self.config.frontier != "off",
         )
 
-    def _must_split(self, frontier: Frontier) -> bool:
-        itemsize = self.indicator.query.weight.element_size()
-        needed = frontier.memory(self.config.dim, itemsize, with_gradient=torch.is_grad_enabled())
-        return needed > self.memory_limit and frontier.plan.queries > 1
+    def _frontier_memory(self, frontier: Frontier) -> int:
+        weight = self.indicator.query.weight
+        return frontier.memory(
+            self.config.dim,
+            weight.element_size(),
+            with_gradient=torch.is_grad_enabled(),
+            fused=self._is_fused(weight),
+        )
+
+    def _plain_memory(self, graph: MessageGraph, source: Tensor) -> int:
+        rows, messages = len(source) * graph.num_nodes, len(source) * graph.csr.num_edges
+        size = self.config.dim * self.indicator.query.weight.element_size()
+        iterations = self.config.layers
+        return composed_memory(
+            [rows] * iterations, [messages] * iterations, size, with_gradient=torch.is_grad_enabled()
+        )
+
+    def _is_too_large(self, needed: int, queries: Sized) -> bool:
+        return needed > self.memory_limit and len(queries) > 1
+
+    def _in_parts(self, needed: int, compute: Callable[..., Tensor], graph: MessageGraph, *batch: Tensor) -> Tensor:
+        """Computes a batch part by part; again on the way back, so that only one part is ever held."""
+        count = len(batch[0])
+        parts = min(count, -(-needed // self.memory_limit))
+        bounds = pairwise(count * part // parts for part in range(parts + 1))
+        return torch.cat(
+            [checkpoint(compute, graph, *(ids[a:b] for ids in batch), use_reentrant=False) for a, b in bounds]
+        )
 
     def _run(self, frontier: Frontier) -> Tensor:
         """h^(T) of every row of the last iteration, (row, dim)."""
@@ -251,8 +312,10 @@ def _distinct_queries(source: Tensor, relation: Tensor) -> tuple[Tensor, Int32, 
     """Queries that share source and relation are computed once: which one each is, and their parts."""
     both = np.stack([relation.numpy(), source.numpy()], axis=1)
     distinct, query = np.unique(both, axis=0, return_inverse=True)
-    return torch.from_numpy(query), distinct[:, 1].astype(np.int32), distinct[:, 0]
+    return torch.from_numpy(query.reshape(-1)), distinct[:, 1].astype(np.int32), distinct[:, 0]
 
 
-def _count(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
+def _count(*modules: nn.Module) -> int:
+    """Parameters that several modules share, such as those of a user's own operator, count once."""
+    distinct = {parameter for module in modules for parameter in module.parameters()}
+    return sum(parameter.numel() for parameter in distinct)

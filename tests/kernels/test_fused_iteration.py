@@ -1,0 +1,287 @@
+"""The compiled iteration equals the iteration composed of plain PyTorch, for all it can be asked to do.
+
+The oracle here knows nothing of kernels: it lists the edges of each row in Python, gathers the messages of a row side
+by side, and writes the paper's formulas down.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.graph.triplets import Triplets
+from nbfnet.kernels.fused_iteration import FUSED_AGGREGATES, FUSED_MESSAGES, FusedSettings, fused_iteration
+from nbfnet.model.frontier import Frontier
+from nbfnet.model.message_graph import MessageGraph
+
+native = pytest.importorskip("nbfnet._native", reason="needs the compiled extension")
+
+NODES, RELATIONS = 75, 5
+DIMS = (2, 8, 10, 32, 33, 36, 64)
+LEARNED = ("previous", "edge_representation", "weight", "bias", "norm_weight", "norm_bias", "query", "zero")
+
+
+@pytest.fixture(autouse=True)
+def _restore_threads_and_instruction_set() -> Iterator[None]:
+    threads, instruction_set = torch.get_num_threads(), native.instruction_set()
+    yield
+    torch.set_num_threads(threads)
+    native.choose_instruction_set(instruction_set)
+
+
+@cache
+def ugly_graph() -> MessageGraph:
+    """A hub, self loops, multi-edges, a long tail, an island, and nodes without any edge."""
+    rng = np.random.default_rng(5)
+    edges = [(v, rng.integers(RELATIONS), 0) for v in range(1, 14)]  # into the hub
+    edges += [(0, rng.integers(RELATIONS), v) for v in range(5, 15)]
+    edges += [(3, 1, 3), (0, 2, 0), (4, 1, 5), (4, 1, 5), (4, 2, 5), (5, 1, 4)]
+    edges += [(v, rng.integers(RELATIONS), v + 1) for v in range(13, 60)]  # the tail
+    edges += [(v + 1, rng.integers(RELATIONS), v) for v in range(13, 60, 3)]
+    edges += [(65, 0, 66), (66, 3, 67), (67, 4, 65)]  # the island; 61 to 64 and 68 to 74 are alone
+    head, relation, tail = np.array(edges).T
+    return MessageGraph(RelationalCSR.from_triplets(Triplets.of(head, relation, tail), NODES, RELATIONS))
+
+
+@cache
+def plan(kind: str) -> Frontier:
+    """Six queries of three relations, each a family where edges depend on them."""
+    source = np.array([0, 3, 26, 40, 65, 70], dtype=np.int32)
+    relation = np.array([0, 0, 2, 2, 2, 4], dtype=np.int64)
+    targets: tuple[Any, Any] | None = None
+    if kind == "targets":
+        nodes = np.array([[5, 14, 74], [3, 61, 0], [28, 28, 30], [41, 39, 44], [66, 1, 65], [70, 2, 27]], np.int32)
+        targets = (np.arange(7, dtype=np.int64) * 3, nodes.ravel())
+    return Frontier.make(
+        ugly_graph(),
+        source,
+        relation,
+        targets,
+        iterations=3,
+        dependent=kind != "one family",
+        frontier=kind != "dense",
+    )
+
+
+@dataclass
+class Rows:
+    """The messages of each row, side by side and padded: (row, message)."""
+
+    own: Tensor  # (row,) in the iteration before; the zero row stands last there
+    source: Tensor
+    relation: Tensor  # family * relations + r
+    real: Tensor  # whether there is such a message
+    node: Tensor  # (row,)
+    boundary: Tensor  # (row,) its query, or the number of queries where the boundary is zero
+
+
+@cache
+def rows_of(kind: str, iteration: int) -> Rows:
+    """Which rows of the iteration before each row reads: its query's, else its family's background, else zero."""
+    frontier, csr = plan(kind), ugly_graph().csr
+    before = list(pairwise(frontier.plan.begin(iteration - 1).tolist()))
+    now = list(pairwise(frontier.plan.begin(iteration).tolist()))
+    node_before, node_now = frontier.plan.node(iteration - 1).tolist(), frontier.plan.node(iteration).tolist()
+    places = [{node_before[i]: i for i in range(a, b)} for a, b in before]
+    queries = len(frontier.source)
+    own, edges, boundary = [], [], []
+    for group, (begin, end) in enumerate(now):
+        family = group - queries if group >= queries else frontier.family_of(int(frontier.relation[group]))
+        place = {**places[queries + family], **places[group]}
+        for v in node_now[begin:end]:
+            own.append(place.get(v, len(node_before)))
+            at_source = group < queries and frontier.source[group] == v
+            boundary.append(group if at_source else queries)
+            slots = range(csr.indptr[v], csr.indptr[v + 1])
+            edges.append(
+                [
+                    (place.get(int(csr.source[e]), len(node_before)), family * RELATIONS + int(csr.relation[e]))
+                    for e in slots
+                ]
+            )
+    width = max(len(row) for row in edges)
+    padded = torch.tensor([row + [(0, 0)] * (width - len(row)) for row in edges]).view(len(edges), width, 2)
+    real = torch.arange(width) < torch.tensor([len(row) for row in edges])[:, None]
+    numbers = [torch.tensor(own), padded[..., 0], padded[..., 1], real, torch.tensor(node_now), torch.tensor(boundary)]
+    return Rows(*numbers)
+
+
+def oracle(inputs: dict[str, Tensor], rows: Rows, settings: FusedSettings) -> tuple[Tensor, Tensor]:
+    """h^(t) (row, dim), and what ReLU sees."""
+    previous = torch.cat([inputs["previous"], inputs["zero"][None]])
+    x, w = previous[rows.source], inputs["edge_representation"].flatten(0, 1)[rows.relation]
+    if settings.message == "rotate":
+        complex_x, complex_w = (torch.complex(*part.chunk(2, dim=-1)) for part in (x, w))
+        messages = torch.cat([(complex_x * complex_w).real, (complex_x * complex_w).imag], dim=-1)
+    else:
+        messages = x + w if settings.message == "transe" else x * w
+    boundary = torch.cat([inputs["query"], inputs["zero"][None]])[rows.boundary]
+    messages = torch.cat([messages, boundary[:, None]], dim=1)
+    real = torch.cat([rows.real, torch.ones(len(boundary), 1, dtype=torch.bool)], dim=1)[..., None]
+    count = real.sum(1)
+
+    total = messages.where(real, 0).sum(1)
+    if settings.aggregate == "pna":
+        mean, square = total / count, messages.square().where(real, 0).sum(1) / count
+        largest, smallest = messages.where(real, -torch.inf).amax(1), messages.where(real, torch.inf).amin(1)
+        deviation = (square - mean.square()).clamp(min=1e-6).sqrt()
+        statistics = torch.stack([mean, largest, smallest, deviation], dim=-1)  # (row, dim, statistic)
+        s = inputs["scale"][rows.node]
+        scalers = torch.stack([torch.ones_like(s), s, 1 / s.clamp(min=0.01)], dim=-1)
+        features = (statistics[..., None] * scalers[:, None, None]).flatten(1)
+    elif settings.aggregate in ("max", "min"):
+        largest = settings.aggregate == "max"
+        features = messages.where(real, -torch.inf).amax(1) if largest else messages.where(real, torch.inf).amin(1)
+    else:
+        features = total / count if settings.aggregate == "mean" else total
+
+    own = previous[rows.own]
+    hidden = torch.cat([own, features], dim=1) @ inputs["weight"].T + inputs["bias"]
+    if settings.layer_norm:
+        hidden = torch.nn.functional.layer_norm(
+            hidden, hidden.shape[1:], inputs["norm_weight"], inputs["norm_bias"], eps=1e-5
+        )
+    out = hidden.relu() + own if settings.shortcut else hidden.relu()
+    return out, hidden
+
+
+def make_inputs(settings: FusedSettings, kind: str, iteration: int, dim: int, learned_zero: bool) -> dict[str, Tensor]:
+    """Representations are multiples of 1/8, so that messages are exact in float32: what ties, ties for everybody."""
+    random_numbers = torch.Generator().manual_seed(dim * 10 + iteration)
+
+    def grid(*shape: int) -> Tensor:
+        return torch.randint(-8, 9, shape, generator=random_numbers).double() / 8
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=random_numbers, dtype=torch.float64)
+
+    frontier = plan(kind)
+    features = (12 if settings.aggregate == "pna" else 1) * dim
+    # LayerNorm makes +1 and -1 of two numbers, and their gradient cancels, unless they are as small as its epsilon.
+    size = 0.003 if dim == 2 else 1.0
+    query = grid(len(frontier.source), dim)
+    previous = grid(frontier.plan.rows(iteration - 1), dim)
+    return {
+        "previous": query[torch.from_numpy(frontier.first_rows())] if iteration == 1 else previous,
+        "edge_representation": grid(frontier.plan.families, RELATIONS, dim),
+        "weight": normal(dim, dim + features) * size / (dim + features) ** 0.5,
+        "bias": normal(dim) * size,
+        "norm_weight": normal(dim),
+        "norm_bias": normal(dim),
+        "query": query,
+        "zero": grid(dim) if learned_zero else torch.zeros(dim, dtype=torch.float64),
+        "scale": ugly_graph().scale(torch.float64),
+    }
+
+
+def prepare(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+    return {name: t.to(dtype, copy=True).requires_grad_(name in LEARNED) for name, t in inputs.items()}
+
+
+def run_fused(inputs: dict[str, Tensor], kind: str, iteration: int, settings: FusedSettings) -> Tensor:
+    frontier = plan(kind)
+    return fused_iteration(
+        **inputs, plan=frontier.plan, graph=ugly_graph().arrays, iteration=iteration, settings=settings
+    )
+
+
+def gradients(out: Tensor, grad_out: Tensor, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    found = torch.autograd.grad(out, [inputs[name] for name in LEARNED], grad_out.to(out.dtype), allow_unused=True)
+    return {name: torch.zeros_like(inputs[name]) if g is None else g for name, g in zip(LEARNED, found, strict=True)}
+
+
+def error(got: Tensor, expected: Tensor) -> float:
+    """The largest difference, relative to the largest number; a number that is not finite is infinitely wrong."""
+    if not torch.isfinite(got).all():
+        return float("inf")
+    difference = (got.double() - expected).abs().max().item() if got.numel() else 0.0
+    return difference / max(expected.abs().max().item() if got.numel() else 0.0, 1e-3)
+
+
+@pytest.mark.parametrize("shortcut", [True, False], ids=["shortcut", "plain"])
+@pytest.mark.parametrize("layer_norm", [True, False], ids=["norm", "no norm"])
+@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, shortcut: bool) -> None:
+    settings = FusedSettings(message, aggregate, layer_norm, shortcut)
+    choose = random.Random(str(settings))
+    for dim in (d for d in DIMS if message != "rotate" or d % 2 == 0):
+        kind, iteration = choose.choice(["targets", "all", "dense", "one family"]), choose.choice([1, 2, 3])
+        inputs = make_inputs(settings, kind, iteration, dim, learned_zero=choose.random() < 0.5)
+        rows = rows_of(kind, iteration)
+        torch.set_num_threads(1)
+        exact_inputs = prepare(inputs, torch.float64)
+        exact, hidden = oracle(exact_inputs, rows, settings)
+        grad_out = torch.randn(exact.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(dim))
+        # Nothing is asked of numbers so close to ReLU's kink that rounding decides about them.
+        grad_out = grad_out.where(hidden.detach().abs() > 1e-4, 0)
+        expected = {"out": exact.detach(), **gradients(exact, grad_out, exact_inputs)}
+
+        # In float32 some of these numbers cancel: what plain PyTorch loses there, the kernel may lose too.
+        single_inputs = prepare(inputs, torch.float32)
+        single = oracle(single_inputs, rows, settings)[0]
+        plain = {"out": single.detach(), **gradients(single, grad_out, single_inputs)}
+        allowed = {name: max(1e-5, 4 * error(plain[name], expected[name])) for name in expected}
+        for dtype, instruction_set in product([torch.float64, torch.float32], native.instruction_sets()):
+            native.choose_instruction_set(instruction_set)
+            threads = choose.choice([1, 2, 3])
+            torch.set_num_threads(threads)
+            fused_inputs = prepare(inputs, dtype)
+            out = run_fused(fused_inputs, kind, iteration, settings)
+            got = {"out": out.detach(), **gradients(out, grad_out, fused_inputs)}
+            for name in expected:
+                where = f"{name}: {kind}, iteration {iteration}, {dim=}, {dtype}, {instruction_set}, {threads=}"
+                limit = 1e-10 if dtype == torch.float64 else allowed[name]
+                assert got[name].dtype == dtype
+                assert error(got[name], expected[name]) <= limit, where
+
+
+def test_plans_are_what_the_tests_think_they_are() -> None:
+    sizes = {kind: [plan(kind).plan.rows(t) for t in range(4)] for kind in ("targets", "all", "dense", "one family")}
+    assert sizes["dense"] == [6, 6 * NODES, 6 * NODES, 6 * NODES]
+    assert max(sizes["targets"]) < max(sizes["all"]) < 6 * NODES  # so backgrounds are read
+    assert plan("one family").plan.families == 1
+    assert plan("targets").plan.families == plan("all").plan.families == 3
+    assert sizes["targets"][0] == 6  # each source reaches one of its targets
+    assert max(np.diff(plan("dense").plan.begin(1))) > 48  # more rows than a tile
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("aggregate", FUSED_AGGREGATES)
+def test_the_same_threads_give_the_same_bits(aggregate: str, threads: int) -> None:
+    torch.set_num_threads(threads)
+    settings = FusedSettings("distmult", aggregate, True, True)
+    inputs = make_inputs(settings, "all", 2, 36, learned_zero=True)
+    results = []
+    for _ in range(3):
+        prepared = prepare(inputs, torch.float32)
+        out = run_fused(prepared, "all", 2, settings)
+        results.append([out.detach(), *gradients(out, torch.ones_like(out), prepared).values()])
+    for again in results[1:]:
+        for first, second in zip(results[0], again, strict=True):
+            assert torch.equal(first, second)
+
+
+@pytest.mark.parametrize("instruction_set", native.instruction_sets())
+@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set: str) -> None:
+    """Against differences of the forward pass alone."""
+    native.choose_instruction_set(instruction_set)
+    settings = FusedSettings(message, aggregate, True, True)
+    torch.manual_seed(3)
+    made = make_inputs(settings, "targets", 2, 4, learned_zero=True)
+    inputs = {name: torch.randn_like(t).requires_grad_() if name in LEARNED else t for name, t in made.items()}
+
+    def of(*learned: Tensor) -> Tensor:
+        return run_fused(dict(zip(inputs, (*learned, inputs["scale"]), strict=True)), "targets", 2, settings)
+
+    assert torch.autograd.gradcheck(of, tuple(inputs[name] for name in LEARNED), fast_mode=True)
