@@ -23,12 +23,13 @@ from nbfnet.cli.options import (
     output_folder,
 )
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
+from nbfnet.cli.sources import open_graph
 from nbfnet.errors import DatasetError
 from nbfnet.graph.atomic import check_is_new
 from nbfnet.graph.datasets.registry import RegistryEntry, known_datasets, locate
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.loading import SourceOptions, open_source, split_source
+from nbfnet.graph.loading import split_source
 from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
 
@@ -37,8 +38,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # separators that are hard to type in a shell
 
 
 @app.command("list")
@@ -83,7 +82,7 @@ def info(
 
     A link leaks when training gives it away. A file is split first, as 'nbfnet data split' does with seed 0.
     """
-    opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     with stage("looking for leaks"):
         description = describe(opened)
     if json:
@@ -112,7 +111,7 @@ def split(
     homogeneous graph goes 85:5:10, without duplicates and self loops. What is split already is written as it is.
     """
     check_is_new(output)
-    opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     if isinstance(opened, Dataset):
         report_note(f"{opened.name} comes with its own split, which is kept")
     dataset = _split(opened, seed, paper_split)
@@ -141,7 +140,7 @@ def convert(
     does.
     """
     check_is_new(output)
-    opened = _open(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     dataset = _split(opened, seed, paper_split)
     with stage("writing"):
         write_store(dataset, output)
@@ -153,30 +152,6 @@ def _whereabouts(entry: RegistryEntry) -> Path | None:
         return locate(entry, download=False)
     except DatasetError:
         return None
-
-
-def _open(
-    source: str,
-    delimiter: str | None,
-    header: bool | None,
-    columns: str | None,
-    skip_bad_lines: bool,
-    names: Path | None,
-    types: Path | None,
-) -> Graph | Dataset:
-    options: SourceOptions = {
-        "delimiter": None if delimiter is None else _WORDS.get(delimiter, delimiter),
-        "header": header,
-        "columns": None if columns is None else columns.split(","),
-        "skip_bad_lines": skip_bad_lines,
-        "labels": names,
-        "types": types,
-    }
-    opened = open_source(source, **options)
-    graph = opened.train if isinstance(opened, Dataset) else opened
-    if graph.skipped_lines:
-        report_note(f"{graph.skipped_lines:,} bad {'line' if graph.skipped_lines == 1 else 'lines'} skipped")
-    return opened
 
 
 def _split(opened: Graph | Dataset, seed: int, paper_split: bool) -> Dataset:
