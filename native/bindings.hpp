@@ -3,4 +3,5 @@
 
 #include <nanobind/nanobind.h>
 
+void bind_bellman_ford(nanobind::module_ &m);
 void bind_counting_sort(nanobind::module_ &m);

@@ -5,5 +5,6 @@
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled core of nbfnet. Arrays in, arrays out; every check is done by the Python caller.";
+    bind_bellman_ford(m);
     bind_counting_sort(m);
 }
