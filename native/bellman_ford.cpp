@@ -22,6 +22,7 @@ using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr int64_t side_by_side_memory = int64_t{1} << 30;  // bytes of panels that may be alive at once
+constexpr int64_t worth_a_thread = 200'000;  // rows and edges, about 0.1 ms: less is not worth waking a thread for
 
 PathLoops loops_for_this_processor(PathSemiring semiring, int32_t width, bool weighted) {
 #ifdef NBFNET_X86_VERSIONS
@@ -105,9 +106,11 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
     const int32_t width = panel_width(count, nodes);
     const PathLoops loops = loops_for_this_processor(static_cast<PathSemiring>(semiring), width, weighted);
     const int64_t panels = (count + width - 1) / width;
-    const int64_t panel_bytes = 2 * nodes * width * static_cast<int64_t>(sizeof(double));
     // A panel a thread needs no waiting for each other, but memory for all.
+    const int64_t panel_bytes = 2 * nodes * width * static_cast<int64_t>(sizeof(double));
     const bool side_by_side = panels >= threads && panel_bytes * threads <= side_by_side_memory;
+    const int64_t work = (begin.data()[nodes] + nodes) * std::max(1, width / 4) * (side_by_side ? panels : 1);
+    threads = static_cast<int32_t>(std::clamp<int64_t>(work / worth_a_thread, 1, threads));
     const int32_t outer = side_by_side ? threads : 1, inner = side_by_side ? 1 : threads;
     const Stopping stopping{iterations, until_convergence, tolerance};
     Interruption interruption;

@@ -61,9 +61,8 @@ bool PanelSolver::solve(const Boundary &boundary, const Stopping &stopping,
     for (int64_t t = 1; t <= stopping.iterations; ++t) {
         const bool changed = listed_ && is_sparse() ? push(stopping.tolerance)
                                                     : pull(boundary, in_place, stopping.tolerance);
-        if (!changed) return true;
-        if (interrupted()) return false;
-        if (stopping.until_convergence && t % 64 == 0 && !is_finite()) return false;
+        if (!changed) return is_finite();  // what overflows changes no more
+        if (interrupted() || (stopping.until_convergence && t % 64 == 0 && !is_finite())) return false;
     }
     return false;
 }

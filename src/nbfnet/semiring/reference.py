@@ -43,11 +43,18 @@ def _iterate_chunk(
             messages = edges.messages(semiring, h[edges.csr.source], slice(None), factor)
             sums = sum_rows(messages, edges.csr.degree, semiring.summation.operator, semiring.zero)
             following = semiring.summation.operator(sums, boundary)
-            settled = bool(np.all((following == h) | (np.abs(following - h) <= tolerance * np.abs(following))))
+            settled = _has_settled(following, h, semiring, tolerance)
             h = following
             if settled:
                 break
     return h, settled
+
+
+def _has_settled(following: Float64, h: Float64, semiring: Semiring, tolerance: float) -> bool:
+    if semiring.idempotent:
+        return bool(np.all(following == h))
+    close = np.isfinite(following) & (np.abs(following - h) <= tolerance * np.abs(following))
+    return bool(np.all(close | (following == h) & (following == semiring.zero)))
 
 
 def sum_rows(messages: Float64, degree: Int64, plus: Operator, zero: float) -> Float64:

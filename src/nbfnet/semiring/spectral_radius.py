@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,22 +24,33 @@ class SpectralRadius:
 
     lower: float
     upper: float
+    final: bool = True  # false if they were not followed until they met
+
+
+_known: WeakKeyDictionary[WeightedEdges, SpectralRadius] = WeakKeyDictionary()
 
 
 def spectral_radius(edges: WeightedEdges, below: float = 0.0) -> SpectralRadius:
     """ρ of A, whose entry (v, x) sums the weights of the edges from x to v; no weight may be negative.
 
-    Power iteration with bounds: for x > 0, ρ ≤ max (Ax)_i / x_i. Within a strongly connected component the least
-    ratio is a lower bound; where A is symmetric, x'Ax / x'x is. Iterating with A + sI keeps x from swinging on
-    bipartite graphs. Stops when the bounds meet, or as soon as the upper bound is less than ``below``.
+    Power iteration with bounds: for x > 0, ρ ≤ max (Ax)_i / x_i. Within a strongly connected component the
+    least ratio is a lower bound; where A is symmetric, x'Ax / x'x is. Iterating with A + sI keeps x from
+    swinging on bipartite graphs. Stops when the bounds meet, or as soon as the upper one is less than ``below``.
     """
+    known = _known.get(edges)
+    if known is None or not (known.final or known.upper < below):
+        known = _known[edges] = _compute(edges, below)
+    return known
+
+
+def _compute(edges: WeightedEdges, below: float) -> SpectralRadius:
     csr = edges.csr
     weight = np.broadcast_to(edges.weight, csr.num_edges).astype(np.float64)
     x, upper = np.ones(csr.num_nodes), np.inf
     for _ in range(_FEW_ROUNDS):
         upper, x = _step(csr, weight, x, upper)
         if upper == 0 or upper < below:
-            return SpectralRadius(0.0, upper)
+            return SpectralRadius(0.0, upper, final=upper == 0)
     if csr.num_nodes <= _SMALL:
         radius = float(np.abs(np.linalg.eigvals(_dense(csr, weight))).max())
         return SpectralRadius(radius, radius)
@@ -76,7 +88,7 @@ def _step(csr: RelationalCSR, weight: Float64, x: Float64, upper: float) -> tupl
 def _multiply(csr: RelationalCSR, weight: Float64, x: Float64) -> Float64:
     """Ax."""
     if native is None:
-        return np.bincount(csr.target, weight * x[csr.source], minlength=csr.num_nodes)
+        return np.bincount(csr.target, weight * x[csr.source], minlength=csr.num_nodes).astype(np.float64)
     product = np.empty_like(x)
     native.multiply_rows(csr.indptr, csr.source, weight, x, product)
     return product

@@ -24,11 +24,9 @@ class WeightedEdges:
     weight: Float64 | float = 1.0
 
     def __post_init__(self) -> None:
-        weight = self.weight
-        if isinstance(weight, np.ndarray) and (weight.shape, weight.dtype) != ((self.csr.num_edges,), np.float64):
-            raise WeightError(
-                f"expected {self.csr.num_edges:,} weights as float64, got {weight.shape} as {weight.dtype}"
-            )
+        weight, count = self.weight, self.csr.num_edges
+        if isinstance(weight, np.ndarray) and (weight.shape != (count,) or weight.dtype != np.float64):
+            raise WeightError(f"expected {count:,} weights as float64, got {weight.shape} as {weight.dtype}")
 
     @classmethod
     def of(cls, csr: RelationalCSR) -> WeightedEdges:
@@ -49,9 +47,8 @@ class WeightedEdges:
     @cached_property
     def strength(self) -> Float64:
         """(node,) the sum of the weights of the edges that leave each node."""
-        if isinstance(self.weight, np.ndarray):
-            return np.bincount(self.csr.source, self.weight, minlength=self.num_nodes)
-        return np.bincount(self.csr.source, minlength=self.num_nodes) * float(self.weight)
+        weight = np.broadcast_to(self.weight, self.csr.num_edges)
+        return np.bincount(self.csr.source, weight, minlength=self.num_nodes).astype(np.float64)
 
     def check(self, low: float, high: float, method: str) -> None:
         """Refuse weights that a method has no meaning for, NaN above all.
@@ -82,9 +79,12 @@ class WeightedEdges:
     @cached_property
     def sorted_weight(self) -> Float64:
         """(slot,) the weights in the order of SortedRows; empty where one is for all."""
-        return self.weight[SortedRows.of(self.csr).slot] if isinstance(self.weight, np.ndarray) else np.empty(0)
+        return self._take(SortedRows.of(self.csr).slot)
 
     @cached_property
     def sorted_out_weight(self) -> Float64:
         """(edge,) the weights in the order of the out-edges of SortedRows; empty where one is for all."""
-        return self.weight[SortedRows.of(self.csr).out_slot] if isinstance(self.weight, np.ndarray) else np.empty(0)
+        return self._take(SortedRows.of(self.csr).out_slot)
+
+    def _take(self, slots: Int64) -> Float64:
+        return self.weight[slots] if isinstance(self.weight, np.ndarray) else np.empty(0)
