@@ -13,7 +13,7 @@ ORDER = [
     *("errors", "native", "progress", "config", "graph", "semiring", "operators", "kernels", "model", "rules"),
     *("sampling", "training", "evaluation", "prediction", "explanation", "serving", "cli"),
 ]
-FACADE = ("__init__", "__main__")  # the package itself and its entry point may import everything
+FACADE = ("__init__", "__main__", "paths")  # what users import, and the entry point, may import everything
 COMPILED = "_native"  # the extension: only the module that decides about it may import it
 
 ROOT = Path(nbfnet.__file__).parent

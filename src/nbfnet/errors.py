@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -75,6 +75,43 @@ class QueryError(NbfnetError):
 
 class BackendError(NbfnetError):
     """A kernel backend was chosen by name and cannot serve: unknown, not built, or without the operator."""
+
+
+class SemiringError(NbfnetError):
+    """Two operators do not form a semiring: names the law and the values that break it."""
+
+    def __init__(self, semiring: str, law: str, values: tuple[float, ...], left: float, right: float) -> None:
+        self.semiring, self.law, self.values = semiring, law, values
+        shown = ", ".join(f"{letter} = {value:g}" for letter, value in zip("abc", values, strict=False))
+        super().__init__(f"{semiring} is no semiring: {law} fails for {shown}: {left:g} is not {right:g}")
+
+
+class WeightError(NbfnetError):
+    """An edge has a weight that the method cannot use."""
+
+
+class UnknownNodeError(NbfnetError):
+    """A node number that the graph does not have."""
+
+
+class ParameterError(NbfnetError):
+    """A parameter of a method is outside the range it must lie in."""
+
+
+class ConvergenceError(NbfnetError):
+    """A sum over all paths has no limit, or none was reached."""
+
+
+class ImprovingCycleError(ConvergenceError):
+    """A cycle that gives a better path each time it is walked, as a negative one for distances: no path is best."""
+
+    def __init__(self, semiring: str, cycle: Sequence[object]) -> None:
+        self.semiring, self.cycle = semiring, cycle
+        shown = " → ".join(str(node) for node in [*cycle[:10], "…" if len(cycle) > 10 else cycle[0]])
+        super().__init__(
+            f"no path is the best for {semiring}: the cycle {shown} improves it with every round; "
+            "change the weights of its edges, or give a number of iterations"
+        )
 
 
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:

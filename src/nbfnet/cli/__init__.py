@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nbfnet.cli import data, demo
+from nbfnet.cli import data, demo, paths
 from nbfnet.cli.output import accept_any_name, print_text, report_error
 from nbfnet.errors import NbfnetError
 from nbfnet.progress import show_progress
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.add_typer(data.app, name="data")
+app.command()(paths.paths)
 
 
 def _print_version(asked: bool) -> None:

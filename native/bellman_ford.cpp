@@ -1,0 +1,174 @@
+// The generalized Bellman-Ford algorithm from many sources: panels of sources, solved side by side or one by one.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <nanobind/ndarray.h>
+#include <new>
+
+#include "bindings.hpp"
+#include "panel_solver.hpp"
+
+namespace nb = nanobind;
+
+namespace nbfnet {
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr int64_t side_by_side_memory = int64_t{1} << 30;  // bytes of panels that may be alive at once
+constexpr int64_t worth_a_thread = 200'000;  // rows and edges, about 0.1 ms: less is not worth waking a thread for
+
+PathLoops loops_for_this_processor(PathSemiring semiring, int32_t width, bool weighted) {
+#ifdef NBFNET_X86_VERSIONS
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+        return avx512::path_loops(semiring, width, weighted);
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return avx2::path_loops(semiring, width, weighted);
+    }
+#endif
+    return baseline::path_loops(semiring, width, weighted);
+}
+
+// Wide panels share the reading of an edge; the memory of a very large graph only allows narrow ones.
+int32_t panel_width(int64_t sources, int64_t rows) {
+    if (sources > 8 && rows <= 4'000'000) return 16;
+    return sources > 1 && rows <= 16'000'000 ? 8 : 1;
+}
+
+// Asks Python now and then whether Ctrl-C was pressed; only the calling thread may ask, the others read the answer.
+class Interruption {
+public:
+    bool operator()(bool calling_thread) {
+        if (calling_thread) {
+            const auto now = std::chrono::steady_clock::now();
+            if (now - last_ > std::chrono::milliseconds(100)) {
+                last_ = now;
+                nb::gil_scoped_acquire acquire;
+                if (PyErr_CheckSignals() != 0) pressed_ = true;
+            }
+        }
+        return pressed_;
+    }
+    bool pressed() const { return pressed_; }
+
+private:
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+    std::atomic<bool> pressed_{false};
+};
+
+Boundary boundary_of(const int32_t *sources, int32_t lanes, const int32_t *rank) {
+    Boundary boundary;
+    boundary.lanes = lanes;
+    std::pair<int64_t, int32_t> starts[16];
+    for (int32_t lane = 0; lane < lanes; ++lane) starts[lane] = {rank[sources[lane]], lane};
+    std::sort(starts, starts + lanes);
+    for (int32_t i = 0; i < lanes; ++i) {
+        boundary.row[i] = starts[i].first;
+        boundary.lane[i] = starts[i].second;
+    }
+    boundary.row[lanes] = std::numeric_limits<int64_t>::max();
+    return boundary;
+}
+
+void write_scores(const PanelSolver &solver, const PathLoops &loops, const int32_t *rank, int64_t nodes,
+                  int32_t lanes, int32_t threads, double *scores) {
+    const double *values = solver.values();
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t node = 0; node < nodes; ++node) {
+        const double *row = values + static_cast<int64_t>(rank[node]) * loops.width;
+        for (int32_t lane = 0; lane < lanes; ++lane) scores[lane * nodes + node] = row[lane];
+    }
+}
+
+// scores (source, node). Returns whether all of them have settled.
+bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source, Array<double> weight,
+                     Array<int64_t> out_begin, Array<int32_t> target, Array<double> out_weight, Array<double> factor,
+                     double uniform, Array<int32_t> rank, Array<int32_t> sources, int64_t iterations,
+                     bool until_convergence, double tolerance, int32_t threads, Scores scores) {
+    const int64_t nodes = static_cast<int64_t>(rank.shape(0)), count = static_cast<int64_t>(sources.shape(0));
+    const bool weighted = weight.shape(0) > 0;
+    const PathEdges edges{nodes,
+                          begin.data(),
+                          source.data(),
+                          weighted ? weight.data() : nullptr,
+                          out_begin.data(),
+                          target.data(),
+                          weighted ? out_weight.data() : nullptr,
+                          factor.shape(0) > 0 ? factor.data() : nullptr,
+                          uniform};
+    const int32_t width = panel_width(count, nodes);
+    const PathLoops loops = loops_for_this_processor(static_cast<PathSemiring>(semiring), width, weighted);
+    const int64_t panels = (count + width - 1) / width;
+    // A panel a thread needs no waiting for each other, but memory for all.
+    const int64_t panel_bytes = 2 * nodes * width * static_cast<int64_t>(sizeof(double));
+    const bool side_by_side = panels >= threads && panel_bytes * threads <= side_by_side_memory;
+    const int64_t work = (begin.data()[nodes] + nodes) * std::max(1, width / 4) * (side_by_side ? panels : 1);
+    threads = static_cast<int32_t>(std::clamp<int64_t>(work / worth_a_thread, 1, threads));
+    const int32_t outer = side_by_side ? threads : 1, inner = side_by_side ? 1 : threads;
+    const Stopping stopping{iterations, until_convergence, tolerance};
+    Interruption interruption;
+    std::atomic<bool> settled{true}, out_of_memory{false};
+    double *out = scores.data();
+    {
+        nb::gil_scoped_release release;
+#pragma omp parallel num_threads(outer)
+        {
+            bool calling_thread = false;
+#pragma omp master
+            calling_thread = true;
+            std::unique_ptr<PanelSolver> solver;  // reuses its panels
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t panel = 0; panel < panels; ++panel) {
+                if (interruption.pressed() || out_of_memory) continue;
+                const int64_t first = panel * width;
+                const int32_t lanes = static_cast<int32_t>(std::min<int64_t>(width, count - first));
+                const Boundary boundary = boundary_of(sources.data() + first, lanes, rank.data());
+                try {
+                    if (!solver) solver = std::make_unique<PanelSolver>(edges, loops, inner);
+                    if (!solver->solve(boundary, stopping, [&] { return interruption(calling_thread); })) {
+                        settled = false;
+                    }
+                    write_scores(*solver, loops, rank.data(), nodes, lanes, inner, out + first * nodes);
+                } catch (const std::bad_alloc &) {  // must not leave the parallel region
+                    out_of_memory = true;
+                }
+            }
+        }
+    }
+    if (interruption.pressed()) throw nb::python_error();
+    if (out_of_memory) throw std::bad_alloc();
+    return settled;
+}
+
+// product = Ax for the matrix whose rows are a graph's rows.
+void multiply_rows(Array<int64_t> begin, Array<int32_t> source, Array<double> weight, Array<double> x,
+                   nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> product) {
+    const int64_t rows = static_cast<int64_t>(x.shape(0));
+    const PathEdges edges{rows, begin.data(), source.data(), weight.data(), nullptr, nullptr, nullptr, nullptr, 1.0};
+    const PathLoops loops = loops_for_this_processor(PathSemiring::plus_times, 1, true);
+    Boundary none;
+    none.lanes = 0;
+    none.row[0] = std::numeric_limits<int64_t>::max();
+    nb::gil_scoped_release release;
+    loops.pull(edges, none, 0, rows, x.data(), product.data(), nullptr, 0.0);
+}
+
+}  // namespace
+
+}  // namespace nbfnet
+
+void bind_bellman_ford(nb::module_ &m) {
+    m.def("bellman_ford", &nbfnet::bellman_ford, nb::arg("semiring"), nb::arg("begin"), nb::arg("source"),
+          nb::arg("weight"), nb::arg("out_begin"), nb::arg("target"), nb::arg("out_weight"), nb::arg("factor"),
+          nb::arg("uniform"), nb::arg("rank"), nb::arg("sources"), nb::arg("iterations"),
+          nb::arg("until_convergence"), nb::arg("tolerance"), nb::arg("threads"), nb::arg("scores"));
+    m.def("multiply_rows", &nbfnet::multiply_rows, nb::arg("begin"), nb::arg("source"), nb::arg("weight"),
+          nb::arg("x"), nb::arg("product"));
+}

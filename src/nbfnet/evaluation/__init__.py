@@ -1,0 +1,1 @@
+"""Evaluation: how well missing links are found."""

@@ -1,0 +1,1 @@
+"""Paths in any semiring: the generalized Bellman-Ford algorithm and the classical methods that are instances of it."""
