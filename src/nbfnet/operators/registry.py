@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import Generic, TypeVar
 
 from nbfnet.errors import OperatorError, UnknownNameError
@@ -50,7 +51,6 @@ class Registry(Generic[Operator]):
 
     def name_of(self, operator: Operator) -> str | None:
         """The name of an operator's class, or None: a subclass of a registered operator is another one."""
-        _import_operators()
         return next((name for name, known in self._classes.items() if known is type(operator)), None)
 
 
@@ -58,6 +58,7 @@ messages: Registry[Message] = Registry("message")
 aggregates: Registry[Aggregate] = Registry("aggregate")
 
 
+@cache
 def _import_operators() -> None:
     package = importlib.import_module("nbfnet.operators")
     for module in pkgutil.iter_modules(package.__path__):
