@@ -51,7 +51,6 @@ class Registry(Generic[Operator]):
 
     def name_of(self, operator: Operator) -> str | None:
         """The name of an operator's class, or None: a subclass of a registered operator is another one."""
-        _import_operators()
         return next((name for name, known in self._classes.items() if known is type(operator)), None)
 
 
