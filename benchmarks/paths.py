@@ -1,0 +1,158 @@
+"""Classical path methods beside python-graphblas and networkx, in one run: a table, and JSON.
+
+    NBFNET_DATA=folder python benchmarks/paths.py [--quick] [--json results.json]
+
+Every row is one task on one graph, with the same number of threads for both. Graphs, matrices and layouts are built
+before. GraphBLAS runs every formulation it may be fastest in, and the best counts. Runs alternate; the least time of
+several counts. networkx runs from few sources, times the number of sources; on the largest graph it runs on one of a
+tenth of the size, times ten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from path_graphblas import GraphBLASTask
+from path_graphs import BenchmarkGraph, benchmark_graph, power_law
+from path_networkx import NetworkXTask
+from path_tasks import TASKS, Task, ours
+
+GRAPHS = ["pubmed", "wn18rr", "fb15k-237", "power-law-1M"]
+QUICK_GRAPHS = ["pubmed", "wn18rr", "fb15k-237", "power-law-100k"]
+ENOUGH_SECONDS = 2.0  # of repeating one row
+
+
+@dataclass
+class Row:
+    """One line of the table; times in seconds, None where a library has no such function or was not asked."""
+
+    graph: str
+    method: str
+    until: str
+    sources: int
+    threads: int
+    ours: float
+    graphblas: float
+    formulation: str
+    networkx: float | None = None
+
+    @property
+    def ahead(self) -> float:
+        """How many times as fast as GraphBLAS."""
+        return self.graphblas / self.ours
+
+    def line(self) -> str:
+        """The row as text."""
+        networkx = "" if self.networkx is None else f"{1e3 * self.networkx:12.1f} {self.networkx / self.ours:8.0f}x"
+        return (
+            f"{self.graph:15} {self.method:9} {self.until:13} {self.sources:3} {self.threads:3} "
+            f"{1e3 * self.ours:10.3f} {1e3 * self.graphblas:10.3f} {self.formulation:9} {self.ahead:6.2f}x {networkx}"
+        )
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """How long one call takes."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def compare(graph: BenchmarkGraph, task: Task, count: int, threads: int) -> Row:
+    """Measure one row, and make sure that both computed the same."""
+    sources = graph.sources(count)
+    peer = GraphBLASTask(graph, task, sources, threads)
+    ways = peer.formulations()
+    expected = ours(graph, task, sources, threads)
+    first: dict[str, float] = {}
+    for name, way in ways.items():
+        start = time.perf_counter()
+        result = way()
+        first[name] = time.perf_counter() - start
+        np.testing.assert_allclose(peer.scores(result), expected, rtol=1e-9)
+    promising = [name for name in ways if first[name] <= 2 * min(first.values())]
+    best_ours, best_theirs = np.inf, dict(first)
+    spent = 0.0
+    while spent < ENOUGH_SECONDS or best_ours == np.inf:
+        best_ours = min(best_ours, seconds(lambda: ours(graph, task, sources, threads)))
+        spent += best_ours
+        for name in promising:
+            best_theirs[name] = min(best_theirs[name], seconds(ways[name]))
+            spent += best_theirs[name]
+    formulation = min(best_theirs, key=best_theirs.__getitem__)
+    return Row(graph.name, task.method, task.until, count, threads, best_ours, best_theirs[formulation], formulation)
+
+
+def add_networkx(rows: list[Row], graph: BenchmarkGraph, task: Task, scale: float) -> None:
+    """Fill in the networkx time of the rows of one graph and task."""
+    peer = NetworkXTask(graph, task)
+    times = []
+    for source in graph.sources(2).tolist():
+        function = peer.function(source)
+        if function is None:
+            return
+        times.append(seconds(function))
+    for row in rows:
+        row.networkx = min(times) * scale * row.sources
+
+
+def scaling(threads: int) -> list[dict[str, float | int | str]]:
+    """Seconds for one dense iteration on graphs of 100,000 nodes and ever more edges."""
+    table: list[dict[str, float | int | str]] = []
+    for millions in (1, 2, 4, 8):
+        graph = power_law(f"{millions}M edges", 100_000, millions * 1_000_000)
+        for method, count in (("katz", 1), ("katz", 16), ("distance", 1), ("distance", 16)):
+            task = next(t for t in TASKS if t.method == method)
+            least = []
+            for iterations in (10, 40):
+                longer = Task(task.method, task.semiring, task.weighted, iterations)
+                sources = graph.sources(count)
+                run = [seconds(lambda t=longer, s=sources: ours(graph, t, s, threads)) for _ in range(5)]  # type: ignore[misc]
+                least.append(min(run))
+            each = (least[1] - least[0]) / 30
+            table.append({"edges": len(graph.head), "method": method, "sources": count, "seconds": each})
+            print(f"{len(graph.head):>10,} edges  {method:9} {count:3} sources  {1e3 * each:9.3f} ms an iteration  "
+                  f"{1e9 * each / len(graph.head) / count:7.3f} ns an edge and source")
+    return table
+
+
+def main() -> None:
+    """Run the rows asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a generated graph of a tenth of the size, no networkx")
+    parser.add_argument("--graphs", nargs="+")
+    parser.add_argument("--methods", nargs="+", default=sorted({task.method for task in TASKS}))
+    parser.add_argument("--sources", nargs="+", type=int, default=[1, 64])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--json", type=Path, help="where to write the results")
+    options = parser.parse_args()
+
+    rows: list[Row] = []
+    print(f"{'graph':15} {'method':9} {'until':13} {'src':>3} {'thr':>3} {'ours ms':>10} {'GraphBLAS':>10} {'as':9} ")
+    for name in options.graphs or (QUICK_GRAPHS if options.quick else GRAPHS):
+        graph = benchmark_graph(name)
+        smaller = power_law(name, graph.num_nodes // 10, len(graph.head) // 10) if graph.num_nodes > 200_000 else None
+        for task in (task for task in TASKS if task.method in options.methods):
+            measured = [compare(graph, task, n, t) for n in options.sources for t in options.threads]
+            if not options.quick:
+                add_networkx(measured, smaller or graph, task, 1.0 if smaller is None else 10.0)
+            for row in measured:
+                print(row.line(), flush=True)
+            rows += measured
+    growth = scaling(max(options.threads))
+    print(f"\nleast lead over GraphBLAS: {min(row.ahead for row in rows):.2f}x")
+    if options.json:
+        machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
+        document = {"machine": machine, "rows": [asdict(row) for row in rows], "scaling": growth}
+        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
