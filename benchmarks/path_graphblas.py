@@ -9,10 +9,10 @@ from typing import Any
 import graphblas as gb
 import numpy as np
 from graphblas import Matrix, Vector, binary, monoid, semiring
-from path_graphs import BenchmarkGraph
-from path_tasks import Task, edge_values
 
 from nbfnet.graph.triplets import Float64, Int32
+from path_graphs import BenchmarkGraph
+from path_tasks import Task, edge_values
 
 _OPERATORS = {
     "plus_times": (semiring.plus_times, monoid.plus, binary.plus, None),
@@ -71,7 +71,7 @@ class GraphBLASTask:
         return Vector.from_dense(dense) if dense.ndim == 1 else Matrix.from_dense(dense)
 
     def _iterate(self, h: Any, start: Any, step: Callable[[Any], Any]) -> Any:
-        """h ← (h ⊗ A) ⊕ h⁽⁰⁾; for min and max h itself is joined, in place of h⁽⁰⁾ and of a copy."""
+        """H ← (h ⊗ A) ⊕ h⁽⁰⁾; for min and max h itself is joined, in place of h⁽⁰⁾ and of a copy."""
         done = 0
         while self.task.iterations is None or done < self.task.iterations:
             if self.task.semiring.idempotent:

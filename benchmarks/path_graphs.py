@@ -75,7 +75,5 @@ def power_law(name: str, nodes: int, edges: int, exponent: float = 2.5) -> Bench
     generator = np.random.default_rng(0)
     share = np.cumsum(np.arange(1, nodes + 1) ** (-1 / (exponent - 1)))
     shuffle = generator.permutation(nodes).astype(np.int32)
-    head, tail = (
-        shuffle[np.searchsorted(share, generator.random(edges) * share[-1])] for _ in range(2)
-    )
+    head, tail = (shuffle[np.searchsorted(share, generator.random(edges) * share[-1])] for _ in range(2))
     return BenchmarkGraph(name, nodes, head, tail)

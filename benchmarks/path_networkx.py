@@ -6,11 +6,9 @@ import math
 from collections.abc import Callable
 
 import networkx as nx
-import numpy as np
+
 from path_graphs import BenchmarkGraph
 from path_tasks import ALPHA, BETA, Task
-
-from nbfnet.graph.triplets import Int32
 
 
 class NetworkXTask:
@@ -30,6 +28,7 @@ class NetworkXTask:
         if self.task.method == "distance":
             return lambda: nx.single_source_dijkstra_path_length(self.graph, source)
         if self.task.method == "reliable":
+
             def length(_head: int, _tail: int, data: dict[str, float]) -> float:
                 return -math.log(data["weight"])
 
@@ -54,8 +53,6 @@ class NetworkXTask:
         weight = dict.fromkeys(self.graph, 0.0)
         weight[source] = 1.0
         try:
-            return nx.katz_centrality(
-                self.graph, BETA, weight, max_iter=self.task.iterations, tol=0, normalized=False
-            )
+            return nx.katz_centrality(self.graph, BETA, weight, max_iter=self.task.iterations, tol=0, normalized=False)
         except nx.PowerIterationFailedConvergence:
             return None

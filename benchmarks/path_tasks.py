@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from path_graphs import BenchmarkGraph
 
 from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.semiring.bellman_ford import bellman_ford
 from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Semiring
+from path_graphs import BenchmarkGraph
 
 BETA, ALPHA = 1e-4, 0.85
 
@@ -59,9 +59,7 @@ def ours(graph: BenchmarkGraph, task: Task, sources: Int32, threads: int) -> Flo
     edges = graph.weighted if task.weighted else graph.unweighted
     strength = np.maximum(edges.strength, 1.0)
     factor = {"katz": BETA, "ppr": ALPHA / strength}.get(task.method)
-    scores = bellman_ford(
-        edges, sources, task.semiring, factor=factor, iterations=task.iterations, threads=threads
-    )
+    scores = bellman_ford(edges, sources, task.semiring, factor=factor, iterations=task.iterations, threads=threads)
     if task.method == "ppr":
         scores *= strength
         scores /= strength[sources, None]

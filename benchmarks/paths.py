@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+
 from path_graphblas import GraphBLASTask
 from path_graphs import BenchmarkGraph, benchmark_graph, power_law
 from path_networkx import NetworkXTask
@@ -118,8 +119,10 @@ def scaling(threads: int) -> list[dict[str, float | int | str]]:
                 least.append(min(run))
             each = (least[1] - least[0]) / 30
             table.append({"edges": len(graph.head), "method": method, "sources": count, "seconds": each})
-            print(f"{len(graph.head):>10,} edges  {method:9} {count:3} sources  {1e3 * each:9.3f} ms an iteration  "
-                  f"{1e9 * each / len(graph.head) / count:7.3f} ns an edge and source")
+            print(
+                f"{len(graph.head):>10,} edges  {method:9} {count:3} sources  {1e3 * each:9.3f} ms an iteration  "
+                f"{1e9 * each / len(graph.head) / count:7.3f} ns an edge and source"
+            )
     return table
 
 
