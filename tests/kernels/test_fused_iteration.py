@@ -18,13 +18,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from nbfnet.errors import OperatorError
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
 from nbfnet.kernels.fused_iteration import FUSED_AGGREGATES, FUSED_MESSAGES, FusedSettings, fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.message_graph import MessageGraph
+from nbfnet.native import native
 
-native = pytest.importorskip("nbfnet._native", reason="needs the compiled extension")
+if native is None:
+    pytest.skip("needs the compiled extension", allow_module_level=True)
 
 NODES, RELATIONS = 75, 5
 DIMS = (2, 8, 10, 32, 33, 36, 64)
@@ -285,3 +288,36 @@ def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set:
         return run_fused(dict(zip(inputs, (*learned, inputs["scale"]), strict=True)), "targets", 2, settings)
 
     assert torch.autograd.gradcheck(of, tuple(inputs[name] for name in LEARNED), fast_mode=True)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_what_does_not_fit_is_refused(name: str) -> None:
+    """The compiled code reads plain addresses: a shape or a type that is wrong must never reach it."""
+    settings = FusedSettings("distmult", "pna", True, True)
+    inputs = prepare(make_inputs(settings, "targets", 2, 8, learned_zero=True), torch.float32)
+    with pytest.raises(OperatorError, match="float64"):
+        run_fused({**inputs, name: inputs[name].double()}, "targets", 2, settings)
+    with pytest.raises(OperatorError, match="bfloat16"):
+        run_fused({**inputs, name: inputs[name].bfloat16()}, "targets", 2, settings)
+    with pytest.raises(OperatorError, match="expected"):
+        run_fused({**inputs, name: inputs[name][:-1]}, "targets", 2, settings)
+    with pytest.raises(OperatorError, match="expected"):
+        run_fused({**inputs, name: inputs[name][None]}, "targets", 2, settings)
+    with pytest.raises(OperatorError, match="meta"):
+        run_fused({**inputs, name: inputs[name].to("meta")}, "targets", 2, settings)
+
+
+def test_rotate_refuses_an_odd_dim() -> None:
+    settings = FusedSettings("rotate", "sum", True, True)
+    with pytest.raises(OperatorError, match="even dim, not 33"):
+        run_fused(make_inputs(settings, "targets", 2, 33, learned_zero=True), "targets", 2, settings)
+
+
+def test_second_derivatives_are_refused() -> None:
+    """The way back has no way back of its own, and must say so rather than leave terms out."""
+    settings = FusedSettings("distmult", "sum", True, True)
+    inputs = prepare(make_inputs(settings, "targets", 2, 8, learned_zero=True), torch.float64)
+    out = run_fused(inputs, "targets", 2, settings)
+    (first,) = torch.autograd.grad(out.square().sum(), inputs["weight"], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()

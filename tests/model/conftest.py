@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from torch import Tensor
 from nbfnet.config import ModelConfig
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
+from nbfnet.kernels.backend import backend_for
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 
@@ -30,6 +32,14 @@ UGLY_GRAPHS: dict[str, tuple[int, int, list[Edge]]] = {
     "chain": (12, 2, [(v, v % 2, v + 1) for v in range(11)]),
     "both ways": (12, 2, [(v, 0, v + 1) for v in range(11)] + [(v + 1, 1, v) for v in range(11)]),
 }
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warn_before_the_tests() -> None:
+    """Where the extension was not built, the one warning about it is shown here, and fails no test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        backend_for(torch.device("cpu"), torch.float32, "distmult", "sum")
 
 
 @pytest.fixture(autouse=True)
