@@ -25,6 +25,7 @@ from nbfnet.kernels.cpu import instruction_set
 from nbfnet.model.iteration import BellmanFordIteration, RowEdges
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.model.row_evaluation import Boundary, fused_step
 
 QUERIES, NEGATIVES = 64, 32
 EDGES = {"wn18rr": "independent", "fb15k-237": "dependent"}
@@ -116,7 +117,7 @@ def _fused_beside_composed(case: Case, runs: int) -> dict[str, object]:
     rows = torch.randn(frontier.plan.rows(1), network.config.dim, requires_grad=True)
 
     def fused() -> None:
-        out = network._fused_step(layer, frontier, 2, rows, representation, query, query.new_zeros(query.shape[1]))
+        out = fused_step(layer, frontier, 2, rows, representation, Boundary(query, query.new_zeros(query.shape[1])))
         torch.autograd.backward(out, torch.ones_like(out))
 
     hidden = torch.randn(queries, graph.num_nodes, network.config.dim, requires_grad=True)

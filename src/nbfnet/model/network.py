@@ -12,19 +12,17 @@ from torch.utils.checkpoint import checkpoint
 
 from nbfnet.config import ModelConfig
 from nbfnet.graph.triplets import Int32, Int64
-from nbfnet.kernels.backend import backend_for
-from nbfnet.kernels.fused_iteration import fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration, RowEdges
 from nbfnet.model.memory import composed_memory
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.query_check import check_graph, check_ids
+from nbfnet.model.row_evaluation import evaluate_rows, is_fused
 from nbfnet.model.score import Score
 from nbfnet.native import native_available
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.indicator import Indicator
 from nbfnet.operators.message import Message
-from nbfnet.operators.registry import aggregates, messages
 
 
 class NeuralBellmanFordNetwork(nn.Module):
@@ -106,7 +104,7 @@ class NeuralBellmanFordNetwork(nn.Module):
         frontier = self._frontier(graph, query_source, query_relation, None)
         if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
             return self._in_parts(needed, self._score_all, graph, source, relation)
-        return self._score_rows(frontier, self._run(frontier))[query]
+        return self._score_rows(frontier, evaluate_rows(self.indicator, self._iterations(), frontier))[query]
 
     def represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
         """h_q(u, v), (query, candidate, dim), of targets (query, candidate).
@@ -130,7 +128,9 @@ class NeuralBellmanFordNetwork(nn.Module):
         frontier = self._frontier(graph, query_source, query_relation, (begin, nodes))
         if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
             return self._in_parts(needed, self._represent, graph, source, relation, target)
-        in_order = self._run(frontier)[frontier.target_rows()].view(*target.shape, self.config.dim)
+        in_order = evaluate_rows(self.indicator, self._iterations(), frontier)[frontier.target_rows()].view(
+            *target.shape, self.config.dim
+        )
         return in_order[torch.argsort(order)]
 
     def pair_representation(
@@ -197,7 +197,7 @@ class NeuralBellmanFordNetwork(nn.Module):
             self.config.dim,
             weight.element_size(),
             with_gradient=torch.is_grad_enabled(),
-            fused=self._is_fused(weight),
+            fused=is_fused(self._iterations()[0], weight),
         )
 
     def _plain_memory(self, graph: MessageGraph, source: Tensor) -> int:
@@ -219,76 +219,6 @@ class NeuralBellmanFordNetwork(nn.Module):
         return torch.cat(
             [checkpoint(compute, graph, *(ids[a:b] for ids in batch), use_reentrant=False) for a, b in bounds]
         )
-
-    def _run(self, frontier: Frontier) -> Tensor:
-        """h^(T) of every row of the last iteration, (row, dim)."""
-        query = self.indicator.query(torch.from_numpy(frontier.relation))
-        family = self.indicator.query(torch.from_numpy(frontier.family_relation))
-        zero = query.new_zeros(self.config.dim) if self.indicator.zero is None else self.indicator.zero
-        rows: Tensor = query[torch.from_numpy(frontier.first_rows())]
-        fused = self._is_fused(query)
-        for t, layer in enumerate(self._iterations(), start=1):
-            step = self._fused_step if fused else self._composed_step
-            rows = step(layer, frontier, t, rows, layer.edges(family), query, zero)
-        return rows
-
-    def _is_fused(self, like: Tensor) -> bool:
-        layer = self._iterations()[0]
-        names = messages.name_of(layer.message), aggregates.name_of(layer.aggregate)
-        return layer.fused_settings() is not None and backend_for(like.device, like.dtype, *names) == "cpu"
-
-    def _fused_step(
-        self,
-        layer: BellmanFordIteration,
-        frontier: Frontier,
-        iteration: int,
-        rows: Tensor,
-        representation: Tensor,
-        query: Tensor,
-        zero: Tensor,
-    ) -> Tensor:
-        settings = layer.fused_settings()
-        assert settings is not None
-        norm = layer.layer_norm
-        return fused_iteration(
-            rows,
-            representation,
-            layer.linear.weight,
-            layer.linear.bias,
-            zero if norm is None else norm.weight,
-            zero if norm is None else norm.bias,
-            query,
-            zero,
-            frontier.graph.scale(rows.dtype),
-            plan=frontier.plan,
-            graph=frontier.graph.arrays,
-            iteration=iteration,
-            settings=settings,
-        )
-
-    def _composed_step(
-        self,
-        layer: BellmanFordIteration,
-        frontier: Frontier,
-        iteration: int,
-        rows: Tensor,
-        representation: Tensor,
-        query: Tensor,
-        zero: Tensor,
-    ) -> Tensor:
-        composed = frontier.composed_rows(iteration)
-        previous = torch.cat([rows, zero[None]])
-        boundary = zero.expand(len(composed.node), -1).index_put((composed.at_source,), query[composed.query_at_source])
-        updated = layer(
-            previous[None],
-            previous[composed.own][None],
-            boundary[None],
-            composed.edges,
-            representation.flatten(0, 1)[None],
-            frontier.graph.scale(rows.dtype)[composed.node],
-        )
-        new_rows: Tensor = updated[0]
-        return new_rows
 
     def _score_rows(self, frontier: Frontier, rows: Tensor) -> Tensor:
         """Logits (distinct query, node): of a query's own rows, and of its background where it has none."""

@@ -1,0 +1,94 @@
+"""The iterations over the rows of a frontier: compiled as a whole where the operators are known, else composed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nbfnet.kernels.backend import backend_for
+from nbfnet.kernels.fused_iteration import fused_iteration
+from nbfnet.model.frontier import Frontier
+from nbfnet.model.iteration import BellmanFordIteration
+from nbfnet.operators.indicator import Indicator
+from nbfnet.operators.registry import aggregates, messages
+
+
+@dataclass(frozen=True, eq=False)
+class Boundary:
+    """h^(0): a query's embedding at its source, the zero row at every other node."""
+
+    query: Tensor  # (query, dim)
+    zero: Tensor  # (dim,)
+
+
+def evaluate_rows(indicator: Indicator, layers: Sequence[BellmanFordIteration], frontier: Frontier) -> Tensor:
+    """h^(T) of every row of the last iteration, (row, dim)."""
+    query = indicator.query(torch.from_numpy(frontier.relation))
+    family = indicator.query(torch.from_numpy(frontier.family_relation))
+    zero = query.new_zeros(query.shape[1]) if indicator.zero is None else indicator.zero
+    boundary = Boundary(query, zero)
+    step = fused_step if is_fused(layers[0], query) else composed_step
+    rows: Tensor = query[torch.from_numpy(frontier.first_rows())]
+    for t, layer in enumerate(layers, start=1):
+        rows = step(layer, frontier, t, rows, layer.edges(family), boundary)
+    return rows
+
+
+def is_fused(layer: BellmanFordIteration, like: Tensor) -> bool:
+    """Whether an iteration on such tensors is one compiled call."""
+    names = messages.name_of(layer.message), aggregates.name_of(layer.aggregate)
+    return layer.fused_settings() is not None and backend_for(like.device, like.dtype, *names) == "cpu"
+
+
+def fused_step(
+    layer: BellmanFordIteration,
+    frontier: Frontier,
+    iteration: int,
+    rows: Tensor,
+    representation: Tensor,
+    boundary: Boundary,
+) -> Tensor:
+    """One iteration as one compiled call: rows (row, dim) of the iteration before to those of this one."""
+    settings, norm = layer.fused_settings(), layer.layer_norm
+    assert settings is not None
+    return fused_iteration(
+        rows,
+        representation,
+        layer.linear.weight,
+        layer.linear.bias,
+        boundary.zero if norm is None else norm.weight,
+        boundary.zero if norm is None else norm.bias,
+        boundary.query,
+        boundary.zero,
+        frontier.graph.scale(rows.dtype),
+        plan=frontier.plan,
+        graph=frontier.graph.arrays,
+        iteration=iteration,
+        settings=settings,
+    )
+
+
+def composed_step(
+    layer: BellmanFordIteration,
+    frontier: Frontier,
+    iteration: int,
+    rows: Tensor,
+    representation: Tensor,
+    boundary: Boundary,
+) -> Tensor:
+    """The same by kernel and plain PyTorch, for operators that no compiled iteration knows."""
+    composed = frontier.composed_rows(iteration)
+    previous = torch.cat([rows, boundary.zero[None]])
+    everywhere = boundary.zero.expand(len(composed.node), -1)
+    updated: Tensor = layer(
+        previous[None],
+        previous[composed.own][None],
+        everywhere.index_put((composed.at_source,), boundary.query[composed.query_at_source])[None],
+        composed.edges,
+        representation.flatten(0, 1)[None],
+        frontier.graph.scale(rows.dtype)[composed.node],
+    )
+    return updated[0]
