@@ -9,6 +9,9 @@
 #include <nanobind/ndarray.h>
 #include <new>
 #include <unordered_map>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "bindings.hpp"
 
@@ -42,6 +45,21 @@ size_t rounded_up(size_t bytes) {
     return (bytes + step - 1) / step * step;
 }
 
+// A new block of the system's; a large one on huge pages where the system has them: rows are read in any order, and
+// the addresses of small pages would not fit the processor's table of them.
+void *new_block(size_t bytes) {
+#if defined(__linux__)
+    constexpr size_t huge_page = size_t(2) << 20;
+    if (bytes >= 2 * huge_page) {
+        bytes = (bytes + huge_page - 1) / huge_page * huge_page;
+        void *block = std::aligned_alloc(huge_page, bytes);
+        if (block) madvise(block, bytes, MADV_HUGEPAGE);
+        return block;
+    }
+#endif
+    return std::aligned_alloc(64, bytes);
+}
+
 }  // namespace
 
 void *take_block(size_t bytes) {
@@ -66,7 +84,7 @@ void *take_block(size_t bytes) {
         std::free(p.free.front().block);
         p.free.pop_front();
     }
-    if (!block) block = std::aligned_alloc(64, bytes);
+    if (!block) block = new_block(bytes);
     if (!block) {
         p.used_bytes -= bytes;
         return nullptr;
