@@ -1,0 +1,92 @@
+"""KnownAnswers: for a query (source, relation), every answer that some facts give."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from nbfnet.graph.inverse import with_inverse_count, with_inverses
+from nbfnet.graph.relational_csr import sort_by_key
+from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.sampling.ranges import expand_ranges
+
+
+class KnownAnswers:
+    """{v | (u, q, v) is a fact} for every query (u, q), inverse relations included, sorted and without repeats.
+
+    A fact (u, r, v) answers (u, r, ?) with v, and (v, inverse of r, ?) with u. Queries that share source and relation
+    are one *row*; the last row is empty and stands for every query without an answer.
+    """
+
+    def __init__(self, *facts: Triplets, num_nodes: int, num_relations: int) -> None:
+        """Index any number of sets of facts, in O(E + V).
+
+        Args:
+            facts: the sets of triplets; for an undirected graph, their reversals too.
+            num_nodes: |V|.
+            num_relations: |R|, inverses not counted.
+        """
+        self.num_nodes, self.num_relations = num_nodes, num_relations
+        given = reduce(Triplets.concatenate, (_unweighted(part) for part in facts), Triplets.empty())
+        _check_ids(given, num_nodes, num_relations)
+        both = with_inverses(given, num_relations)
+        order = _lexicographic(both, num_nodes, with_inverse_count(num_relations))
+        query, answer = self._key(both.head[order], both.relation[order]), both.tail[order]
+
+        new_query = np.ones(len(query), dtype=np.bool_)
+        new_query[1:] = query[1:] != query[:-1]
+        new_answer = new_query.copy()
+        new_answer[1:] |= answer[1:] != answer[:-1]
+        query, new_query = query[new_answer], new_query[new_answer]
+        first = np.flatnonzero(new_query)
+
+        self.answer: Int32 = answer[new_answer]  # (answer,) ascending within a row
+        self.begin: Int64 = np.append(first, [len(query)] * 2)  # (row + 1,)
+        self._query: Int64 = query[first]  # (row - 1,) ascending
+
+    @property
+    def num_rows(self) -> int:
+        """Rows, the empty one included."""
+        return len(self.begin) - 1
+
+    def relation_of_rows(self) -> Int64:
+        """(row - 1,) the relation of each row's query; the empty row has none."""
+        return self._query // self.num_nodes
+
+    def rows(self, source: Int32, relation: Int32) -> Int64:
+        """(query,) the row of each query, in O(log E)."""
+        key = self._key(source, relation)
+        row = np.searchsorted(self._query, key)
+        found = np.append(self._query, -1)[row] == key
+        return np.where(found, row, self.num_rows - 1)
+
+    def of(self, source: int, relation: int) -> Int32:
+        """(answer,) the answers of one query, ascending."""
+        row = int(self.rows(np.array([source], dtype=np.int32), np.array([relation], dtype=np.int32))[0])
+        return self.answer[self.begin[row] : self.begin[row + 1]]
+
+    def gather(self, source: Int32, relation: Int32) -> tuple[Int64, Int32]:
+        """The answers of many queries, one query after the other: (answer,) whose each one is, and the answer."""
+        row = self.rows(source, relation)
+        owner, position = expand_ranges(self.begin[row], self.begin[row + 1])
+        return owner, self.answer[position]
+
+    def _key(self, source: Int32, relation: Int32) -> Int64:
+        return relation.astype(np.int64) * self.num_nodes + source
+
+
+def _lexicographic(triplets: Triplets, num_nodes: int, num_relations: int) -> Int64:
+    """The order by relation, then head, then tail: three stable sorts, the last key first."""
+    _, order = sort_by_key(triplets.tail, num_nodes)
+    order = order[sort_by_key(triplets.head[order], num_nodes)[1]]
+    return order[sort_by_key(triplets.relation[order], num_relations)[1]]
+
+
+def _unweighted(triplets: Triplets) -> Triplets:
+    return Triplets(triplets.head, triplets.relation, triplets.tail)
+
+
+def _check_ids(triplets: Triplets, num_nodes: int, num_relations: int) -> None:
+    for ids, limit in ((triplets.head, num_nodes), (triplets.tail, num_nodes), (triplets.relation, num_relations)):
+        assert len(ids) == 0 or (ids.min() >= 0 and ids.max() < limit)
