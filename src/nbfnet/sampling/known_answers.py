@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 
 from nbfnet.graph.inverse import with_inverse_count, with_inverses
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
-from nbfnet.sampling.ranges import expand_ranges
+from nbfnet.sampling.sorted_keys import expand_ranges, first_of_runs, sort_distinct
 
 
 class KnownAnswers:
@@ -20,7 +21,7 @@ class KnownAnswers:
     """
 
     def __init__(self, *facts: Triplets, num_nodes: int, num_relations: int) -> None:
-        """Index any number of sets of facts, in O(E + V).
+        """Index any number of sets of facts, in O(E log E).
 
         Args:
             facts: the sets of triplets; for an undirected graph, their reversals too.
@@ -31,19 +32,15 @@ class KnownAnswers:
         given = reduce(Triplets.concatenate, (_unweighted(part) for part in facts), Triplets.empty())
         _check_ids(given, num_nodes, num_relations)
         both = with_inverses(given, num_relations)
-        order = _lexicographic(both, num_nodes, with_inverse_count(num_relations))
-        query, answer = self._key(both.head[order], both.relation[order]), both.tail[order]
+        answers_of = _sort_by_relation(both, num_nodes, with_inverse_count(num_relations))
+        source, answer = np.divmod(np.concatenate(answers_of), num_nodes)
+        relation = np.repeat(np.arange(len(answers_of)), [len(part) for part in answers_of])
+        query = relation * num_nodes + source
+        first = np.flatnonzero(first_of_runs(query))
 
-        new_query = np.ones(len(query), dtype=np.bool_)
-        new_query[1:] = query[1:] != query[:-1]
-        new_answer = new_query.copy()
-        new_answer[1:] |= answer[1:] != answer[:-1]
-        query, new_query = query[new_answer], new_query[new_answer]
-        first = np.flatnonzero(new_query)
-
-        self.answer: Int32 = answer[new_answer]  # (answer,) ascending within a row
+        self.answer: Int32 = answer.astype(np.int32)  # (answer,) ascending within a row
         self.begin: Int64 = np.append(first, [len(query)] * 2)  # (row + 1,)
-        self._query: Int64 = query[first]  # (row - 1,) ascending
+        self._query: Int64 = np.append(query[first], np.iinfo(np.int64).max)  # (row,) ascending
 
     @property
     def num_rows(self) -> int:
@@ -52,14 +49,13 @@ class KnownAnswers:
 
     def relation_of_rows(self) -> Int64:
         """(row - 1,) the relation of each row's query; the empty row has none."""
-        return self._query // self.num_nodes
+        return self._query[:-1] // self.num_nodes
 
     def rows(self, source: Int32, relation: Int32) -> Int64:
         """(query,) the row of each query, in O(log E)."""
         key = self._key(source, relation)
         row = np.searchsorted(self._query, key)
-        found = np.append(self._query, -1)[row] == key
-        return np.where(found, row, self.num_rows - 1)
+        return np.where(self._query[row] == key, row, self.num_rows - 1)
 
     def of(self, source: int, relation: int) -> Int32:
         """(answer,) the answers of one query, ascending."""
@@ -76,11 +72,11 @@ class KnownAnswers:
         return relation.astype(np.int64) * self.num_nodes + source
 
 
-def _lexicographic(triplets: Triplets, num_nodes: int, num_relations: int) -> Int64:
-    """The order by relation, then head, then tail: three stable sorts, the last key first."""
-    _, order = sort_by_key(triplets.tail, num_nodes)
-    order = order[sort_by_key(triplets.head[order], num_nodes)[1]]
-    return order[sort_by_key(triplets.relation[order], num_relations)[1]]
+def _sort_by_relation(triplets: Triplets, num_nodes: int, num_relations: int) -> list[Int64]:
+    """For each relation the distinct head * V + tail, ascending; relation by relation, so that no key overflows."""
+    begin, order = sort_by_key(triplets.relation, num_relations)
+    pair = triplets.head[order].astype(np.int64) * num_nodes + triplets.tail[order]
+    return [sort_distinct(pair[a:b]) for a, b in pairwise(begin)]
 
 
 def _unweighted(triplets: Triplets) -> Triplets:

@@ -16,6 +16,7 @@ from nbfnet.graph.graph import EntityTypes
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.sorted_keys import number_in_runs
 
 
 class StrictNegatives:
@@ -42,41 +43,37 @@ class StrictNegatives:
         Raises:
             SamplingError: every node (of the answer's type) is a known answer of some query.
         """
-        allowed = self.count_allowed(source, relation, answer)
+        group, kind = self._group(source, relation, answer), self._type[answer]
+        allowed = self._allowed(group, kind)
         if not allowed.all():
             self._refuse(np.flatnonzero(allowed == 0), source, relation)
         drawn = generator.integers(0, allowed[:, None], size=(len(allowed), count))
-        begin, _ = self._known_range(source, relation, answer)
-        lowest = self._group(source, relation, answer) * self.known.num_nodes
-        known_before = np.searchsorted(self._shifted, lowest[:, None] + drawn, side="right") - begin[:, None]
-        place = self._first[self._type[answer]][:, None] + drawn + known_before
+        lowest = (group * self.known.num_nodes)[:, None]
+        known_before = np.searchsorted(self._shifted, lowest + drawn, side="right") - self._begin_of(group)[:, None]
+        place = self._first[kind][:, None] + drawn + known_before
         return self._node[place].astype(np.int32)
 
     def count_allowed(self, source: Int32, relation: Int32, answer: Int32) -> Int64:
         """(query,) how many nodes may be drawn for each query; zero where no negative exists."""
-        begin, end = self._known_range(source, relation, answer)
-        of_type: Int64 = np.diff(self._first)[self._type[answer]]
-        return of_type - (end - begin)
+        return self._allowed(self._group(source, relation, answer), self._type[answer])
 
     def _shift(self, place: Int64) -> Int64:
         """(answer,) k_i - i for the known answers of each group (row, type), with the group in front; ascending."""
         known = self.known
         row = np.repeat(np.arange(known.num_rows), np.diff(known.begin))
         group = row * self._num_types + self._type[known.answer]
-        order = np.argsort(group, kind="stable")
-        group = group[order]
-        index = np.arange(len(group)) - np.searchsorted(group, group)
-        shifted: Int64 = group * known.num_nodes + place[known.answer[order]] - index
-        return shifted
-
-    def _known_range(self, source: Int32, relation: Int32, answer: Int32) -> tuple[Int64, Int64]:
-        """Where the known answers of each query begin and end, those of the answer's type."""
-        group = self._group(source, relation, answer)
-        begin, end = (np.searchsorted(self._shifted, bound * self.known.num_nodes) for bound in (group, group + 1))
-        return begin, end
+        key = np.sort(group * known.num_nodes + place[known.answer])
+        return key - number_in_runs(key // known.num_nodes)
 
     def _group(self, source: Int32, relation: Int32, answer: Int32) -> Int64:
         return self.known.rows(source, relation) * self._num_types + self._type[answer]
+
+    def _begin_of(self, group: Int64) -> Int64:
+        return np.searchsorted(self._shifted, group * self.known.num_nodes)
+
+    def _allowed(self, group: Int64, kind: Int32) -> Int64:
+        of_type: Int64 = np.diff(self._first)[kind]
+        return of_type - (self._begin_of(group + 1) - self._begin_of(group))
 
     def _refuse(self, queries: Int64, source: Int32, relation: Int32) -> None:
         which = "entity" if self._num_types == 1 else "entity of the answer's type"

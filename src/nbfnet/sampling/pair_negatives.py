@@ -10,6 +10,7 @@ import numpy as np
 
 from nbfnet.errors import SamplingError
 from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.sampling.sorted_keys import sort_distinct
 
 
 class PairNegatives:
@@ -19,7 +20,7 @@ class PairNegatives:
         self.num_nodes = num_nodes
         node = np.arange(num_nodes, dtype=np.int64)
         self._first: Int64 = node * (num_nodes - 1) - node * (node - 1) // 2  # (node,) the number of (u, u + 1)
-        joined = np.unique(np.concatenate([self._number(part) for part in edges]))
+        joined = sort_distinct(np.concatenate([self._number(part) for part in edges]))
         self._shifted: Int64 = joined - np.arange(len(joined))
 
     @property

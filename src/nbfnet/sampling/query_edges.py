@@ -10,7 +10,7 @@ from nbfnet.graph.graph import Kind
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int32, Int64
-from nbfnet.sampling.ranges import expand_ranges
+from nbfnet.sampling.sorted_keys import expand_ranges, sort_distinct
 
 Hiding = Literal["triplet", "pair"]
 
@@ -43,7 +43,7 @@ class QueryEdges:
         return self._of_triplets(source, relation, target[:, 0])
 
     def _between(self, u: Int32, v: Int32) -> Int64:
-        pair = np.unique(np.concatenate([self._key(u, v), self._key(v, u)]))
+        pair = sort_distinct(np.concatenate([self._key(u, v), self._key(v, u)]))
         _, position = self._find(pair)
         return self._slot[position]
 
@@ -52,7 +52,7 @@ class QueryEdges:
         back = relation if undirected else invert(relation, self.csr.num_relations // 2)
         owner, position = self._find(np.concatenate([self._key(head, tail), self._key(tail, head)]))
         slot, wanted = self._slot[position], np.concatenate([relation, back])[owner]
-        return np.unique(slot[self.csr.relation[slot] == wanted])
+        return sort_distinct(slot[self.csr.relation[slot] == wanted])
 
     def _find(self, pair: Int64) -> tuple[Int64, Int64]:
         """The edges of each pair: whose each one is, and its position in the index."""
