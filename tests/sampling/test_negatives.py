@@ -93,7 +93,7 @@ def test_a_query_that_everything_answers():
     negatives = StrictNegatives(known_answers(rows))
     source, relation, answer = (np.array(part, dtype=np.int32) for part in ([0, 2], [0, 1], [1, 5]))
     assert negatives.count_allowed(source, relation, answer).tolist() == [V - 1, 0]
-    with pytest.raises(SamplingError, match="1 of 2 queries.*source 2 and relation 1 every entity is a known answer"):
+    with pytest.raises(SamplingError, match=r"1 of 2 queries.*source 2 and relation 1 every entity is a known answer"):
         negatives.draw(source, relation, answer, 3, np.random.default_rng(0))
 
 

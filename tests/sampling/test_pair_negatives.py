@@ -85,5 +85,5 @@ def test_a_complete_graph_has_no_negatives():
 
 def test_too_few_distinct_pairs():
     negatives = PairNegatives(edges([(0, 1)]), num_nodes=3)
-    with pytest.raises(SamplingError, match="3 pairs of nodes without an edge are needed.*only 2"):
+    with pytest.raises(SamplingError, match=r"3 pairs of nodes without an edge are needed.*only 2"):
         negatives.draw_distinct(3, np.random.default_rng(0))

@@ -67,7 +67,9 @@ def test_every_edge_between_scored_pairs_is_hidden_and_nothing_else(case):
 
 def test_multi_edges_and_self_loops():
     graph = make_graph("knowledge", [(0, 0, 1), (0, 0, 1), (0, 1, 1), (1, 0, 0), (2, 0, 2), (2, 0, 3)])
-    left = graph.csr.hide(hidden(graph, np.array([[1, 2, 0]], dtype=np.int32), "triplet"))  # (0, 0, 1) asked for its head
+    left = graph.csr.hide(
+        hidden(graph, np.array([[1, 2, 0]], dtype=np.int32), "triplet")
+    )  # (0, 0, 1) asked for its head
     expected = [(0, 1, 1), (1, 0, 0), (2, 0, 2), (2, 0, 3)]
     assert sorted(edges_of(left)) == sorted(expected + [(v, r + R, u) for u, r, v in expected])
     left = graph.csr.hide(hidden(graph, np.array([[2, 0, 2, 0]], dtype=np.int32), "pair"))

@@ -53,6 +53,7 @@ def rank_links(
     for begin in range(0, len(distinct), batch_size):
         end = min(begin + batch_size, len(distinct))
         scores = scorer.score_all(torch.from_numpy(source[begin:end]), torch.from_numpy(relation[begin:end]))
+        assert scores.shape == (end - begin, known.num_nodes)
         answers = by_row[np.searchsorted(sorted_row, begin) : np.searchsorted(sorted_row, end)]
         batch = source[begin:end].astype(np.int32), relation[begin:end].astype(np.int32)
         ranks.put(answers, filtered_ranks(scores, *batch, row[answers] - begin, asked.tail[answers], known))
