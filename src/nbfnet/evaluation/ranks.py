@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from nbfnet.errors import EvaluationError
@@ -16,7 +15,7 @@ from nbfnet.sampling.known_answers import KnownAnswers
 
 TiePolicy = Literal["realistic", "optimistic", "pessimistic"]
 Mask = npt.NDArray[np.bool_]
-_BLOCK = 1 << 24  # scores that are compared at once
+Scores = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,37 +69,27 @@ def filtered_ranks(
     Raises:
         EvaluationError: a score is not a number.
     """
-    _refuse_nan(scores, source, relation)
+    table: Scores = scores.detach().cpu().numpy()
+    _refuse_nan(table, source, relation)
     ranks = Ranks.empty(len(answer))
-    step = max(1, _BLOCK // max(1, scores.shape[1]))
-    for begin in range(0, len(answer), step):
-        part = slice(begin, begin + step)
-        rows = row[part]
-        filtered = known.gather(source[rows], relation[rows])
-        ranks.put(part, _ranks(scores, rows, answer[part], *filtered))
+    known_row = known.rows(source, relation).tolist()
+    # One answer at a time over its own row: nothing is copied, and a row has few answers.
+    for i, (own_row, node) in enumerate(zip(row.tolist(), answer.tolist(), strict=True)):
+        _rank(ranks, i, table[own_row], node, known.of_row(known_row[own_row]))
     return ranks
 
 
-def _ranks(scores: Tensor, row: Int64, answer: Int32, owner: Int64, known: Int32) -> Ranks:
-    """Count over all nodes, then take away the known ones (known,), each of the answer ``owner`` (known,)."""
-    own = scores[row, answer]
-    all_scores, known_scores = scores[row], scores[row[owner], known]
-
-    def count_known(mask: Mask) -> Int64:
-        return np.bincount(owner[mask], minlength=len(answer))
-
-    def count(all_mask: Tensor, known_mask: Tensor) -> Int64:
-        total: Int64 = all_mask.sum(dim=1).cpu().numpy()
-        return total - count_known(known_mask.cpu().numpy())
-
-    itself = 1 - count_known(known == answer[owner])  # taken away already where the answer is known
-    better = count(all_scores > own[:, None], known_scores > own[owner])
-    tied = count(all_scores == own[:, None], known_scores == own[owner]) - itself
-    return Ranks(better, tied, scores.shape[1] - np.bincount(owner, minlength=len(answer)) - itself)
+def _rank(ranks: Ranks, i: int, scores: Scores, answer: int, known: Int32) -> None:
+    """Count over all nodes, then take away the known answers and the answer itself."""
+    own, known_scores = scores[answer], scores[known]
+    itself = 1 - np.count_nonzero(known == answer)  # 0 where it is taken away as a known answer
+    ranks.better[i] = np.count_nonzero(scores > own) - np.count_nonzero(known_scores > own)
+    ranks.tied[i] = np.count_nonzero(scores == own) - np.count_nonzero(known_scores == own) - itself
+    ranks.negatives[i] = len(scores) - len(known) - itself
 
 
-def _refuse_nan(scores: Tensor, source: Int32, relation: Int32) -> None:
-    bad = torch.isnan(scores).any(dim=1).nonzero()
+def _refuse_nan(scores: Scores, source: Int32, relation: Int32) -> None:
+    bad = np.flatnonzero(np.isnan(scores).any(axis=1))
     if len(bad):
         first = int(bad[0])
         raise EvaluationError(

@@ -10,7 +10,7 @@ import numpy as np
 from nbfnet.graph.inverse import with_inverse_count, with_inverses
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
-from nbfnet.sampling.sorted_keys import expand_ranges, first_of_runs, sort_distinct
+from nbfnet.sampling.sorted_keys import first_of_runs, sort_distinct
 
 
 class KnownAnswers:
@@ -57,16 +57,14 @@ class KnownAnswers:
         row = np.searchsorted(self._query, key)
         return np.where(self._query[row] == key, row, self.num_rows - 1)
 
-    def of(self, source: int, relation: int) -> Int32:
-        """(answer,) the answers of one query, ascending."""
-        row = int(self.rows(np.array([source], dtype=np.int32), np.array([relation], dtype=np.int32))[0])
+    def of_row(self, row: int) -> Int32:
+        """(answer,) the answers of a row, ascending."""
         return self.answer[self.begin[row] : self.begin[row + 1]]
 
-    def gather(self, source: Int32, relation: Int32) -> tuple[Int64, Int32]:
-        """The answers of many queries, one query after the other: (answer,) whose each one is, and the answer."""
-        row = self.rows(source, relation)
-        owner, position = expand_ranges(self.begin[row], self.begin[row + 1])
-        return owner, self.answer[position]
+    def of(self, source: int, relation: int) -> Int32:
+        """(answer,) the answers of one query, ascending."""
+        row = self.rows(np.array([source], dtype=np.int32), np.array([relation], dtype=np.int32))
+        return self.of_row(int(row[0]))
 
     def _key(self, source: Int32, relation: Int32) -> Int64:
         return relation.astype(np.int64) * self.num_nodes + source
