@@ -114,6 +114,14 @@ class ImprovingCycleError(ConvergenceError):
         )
 
 
+class SamplingError(NbfnetError):
+    """Negatives cannot be drawn: everything that may be drawn is a known fact."""
+
+
+class EvaluationError(NbfnetError):
+    """A scorer cannot be evaluated: there is nothing to ask, or a score is not a number."""
+
+
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names most similar to a misspelt one, best first; upper and lower case count as equal."""
     folded: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Evaluation: how well missing links are found."""
+"""How good a scorer is: filtered ranks, their metrics, and the evaluation of a dataset's split."""

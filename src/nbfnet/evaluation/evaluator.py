@@ -1,0 +1,106 @@
+"""The evaluator: every link of a split is asked both ways and ranked, or told from pairs without an edge."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from nbfnet.evaluation.categories import CATEGORIES, relation_categories
+from nbfnet.evaluation.filtering import RankingProtocol, Split
+from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
+from nbfnet.evaluation.link_sample import draw_links, mean_interval
+from nbfnet.evaluation.pair_evaluator import evaluate_pairs
+from nbfnet.evaluation.ranks import TiePolicy
+from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, Sample
+from nbfnet.evaluation.scorer import Scorer
+from nbfnet.graph.graph import Dataset
+from nbfnet.graph.triplets import Int32
+from nbfnet.progress import stage
+
+
+def evaluate(
+    scorer: Scorer,
+    dataset: Dataset,
+    split: Split = "test",
+    *,
+    ties: TiePolicy = "realistic",
+    sample: int | None = None,
+    seed: int = 0,
+    batch_size: int = 64,
+) -> RankingResult | PairResult:
+    """Evaluate a scorer on a dataset's split: a knowledge graph is ranked, a homogeneous graph's pairs are told apart.
+
+    Args:
+        scorer: scores on the graph that the split is asked on, ``facts_of(dataset, split)``.
+        dataset: the links and their facts.
+        split: whose links are asked.
+        ties: where negatives with the answer's score stand; pairs have a rule of their own.
+        sample: ask only so many links, drawn by the seed.
+        seed: of the sample, and of a homogeneous graph's negative pairs.
+        batch_size: queries, or pairs, that are scored at once.
+
+    Raises:
+        EvaluationError: the split has no links, or a score is not a number.
+        SamplingError: a homogeneous graph has too few pairs without an edge.
+    """
+    if dataset.kind == "homogeneous":
+        return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size)
+    return evaluate_ranking(scorer, dataset, split, ties=ties, sample=sample, seed=seed, batch_size=batch_size)
+
+
+def evaluate_ranking(
+    scorer: Scorer,
+    dataset: Dataset,
+    split: Split,
+    *,
+    ties: TiePolicy = "realistic",
+    sample: int | None = None,
+    seed: int = 0,
+    batch_size: int = 64,
+) -> RankingResult:
+    """Rank the answers of a knowledge graph's links, heads and tails; arguments as of ``evaluate``."""
+    begin = time.perf_counter()
+    protocol = RankingProtocol.of(dataset, split)
+    total = len(protocol.links)
+    links = protocol.links.take(draw_links(total, sample, seed))
+    with stage(f"evaluating {dataset.name}, {split}") as progress:
+        ranks = rank_links(scorer, links, protocol.filter, batch_size=batch_size, progress=progress)
+    by_category, by_relation = _break_down(links.relation, ranks, protocol, ties)
+    return RankingResult(
+        dataset=dataset.name,
+        split=split,
+        protocol=protocol.text,
+        ties=ties,
+        overall=DirectedMetrics.of(ranks, ties),
+        by_category=by_category,
+        by_relation=by_relation,
+        sample=_describe_sample(ranks, ties, total, seed) if len(links) < total else None,
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _break_down(
+    relation: Int32, ranks: LinkRanks, protocol: RankingProtocol, ties: TiePolicy
+) -> tuple[dict[str, DirectedMetrics], tuple[RelationMetrics, ...]]:
+    """The metrics of each category, and of each relation, that has a link."""
+    categories = relation_categories(protocol.everything)
+    of_link = np.array([categories[r] for r in relation])
+    by_category = {
+        category: DirectedMetrics.of(ranks.take(of_link == category), ties)
+        for category in CATEGORIES
+        if np.any(of_link == category)
+    }
+    names = protocol.facts.relations
+    by_relation = tuple(
+        RelationMetrics(names.label(r), categories[r], DirectedMetrics.of(ranks.take(relation == r), ties))
+        for r in np.unique(relation).tolist()
+    )
+    return by_category, by_relation
+
+
+def _describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) -> Sample:
+    """The two ranks of a link are no independent draws: the interval is over links."""
+    reciprocal = (1 / ranks.head.rank(ties) + 1 / ranks.tail.rank(ties)) / 2
+    low, high = mean_interval(reciprocal, total)
+    return Sample(len(reciprocal), total, seed, low, high)

@@ -1,0 +1,53 @@
+"""Metrics of scored pairs: how well edges are told from pairs without an edge. Ties are exact."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import numpy as np
+
+from nbfnet.graph.triplets import Float64, Int64
+
+
+@dataclass(frozen=True)
+class PairMetrics:
+    """The area under the receiver operating characteristic curve, and average precision."""
+
+    auroc: float
+    ap: float
+
+    @classmethod
+    def of(cls, positive: Float64, negative: Float64) -> Self:
+        """The metrics of the scores of edges (positive,) and of pairs without an edge (negative,)."""
+        return cls(auroc(positive, negative), average_precision(positive, negative))
+
+    def document(self) -> dict[str, float]:
+        """By their usual names."""
+        return asdict(self)
+
+
+def auroc(positive: Float64, negative: Float64) -> float:
+    """P(a positive scores higher than a negative) + P(they tie) / 2."""
+    positives, negatives = _levels(positive, negative)
+    below = np.cumsum(negatives[::-1])[::-1] - negatives
+    # Twice the sum is a whole number: nothing is rounded before the division.
+    twice = int(np.sum(positives * (2 * below + negatives)))
+    return twice / (2 * len(positive) * len(negative))
+
+
+def average_precision(positive: Float64, negative: Float64) -> float:
+    """Sum over the distinct scores, from the highest, of (recall_k - recall_(k-1)) precision_k."""
+    positives, negatives = _levels(positive, negative)
+    found = np.cumsum(positives)
+    precision = found / (found + np.cumsum(negatives))
+    return float(np.sum(positives * precision) / len(positive))
+
+
+def _levels(positive: Float64, negative: Float64) -> tuple[Int64, Int64]:
+    """How many positives and negatives have each distinct score, from the highest."""
+    assert len(positive) and len(negative)
+    levels, level = np.unique(np.concatenate([positive, negative]), return_inverse=True)
+    positives = np.bincount(level[: len(positive)], minlength=len(levels))
+    negatives = np.bincount(level[len(positive) :], minlength=len(levels))
+    return positives[::-1], negatives[::-1]

@@ -1,0 +1,125 @@
+"""Results of an evaluation, frozen and typed; ``document()`` is the JSON of ``nbfnet evaluate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from nbfnet.evaluation.filtering import Split
+from nbfnet.evaluation.link_ranks import LinkRanks
+from nbfnet.evaluation.metrics import RankMetrics
+from nbfnet.evaluation.pair_metrics import PairMetrics
+from nbfnet.evaluation.ranks import TiePolicy
+
+
+@dataclass(frozen=True)
+class DirectedMetrics:
+    """The metrics of some links, asked for their heads, for their tails, and both together."""
+
+    links: int
+    both: RankMetrics
+    head: RankMetrics
+    tail: RankMetrics
+
+    @classmethod
+    def of(cls, ranks: LinkRanks, ties: TiePolicy) -> Self:
+        """The metrics of some links' ranks."""
+        parts = (ranks.both, ranks.head, ranks.tail)
+        return cls(len(ranks.head), *(RankMetrics.of(part, ties) for part in parts))
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"links": self.links, "head": self.head.document(), "tail": self.tail.document()}
+
+
+@dataclass(frozen=True)
+class RelationMetrics:
+    """One row of the table of relations."""
+
+    relation: str  # its name
+    category: str
+    metrics: DirectedMetrics
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Links drawn at random in place of all, and where the MRR of all lies with 95 % confidence."""
+
+    links: int
+    of: int
+    seed: int
+    mrr_low: float
+    mrr_high: float
+
+
+@dataclass(frozen=True)
+class RankingResult:
+    """How well the answers of a knowledge graph's links rank."""
+
+    dataset: str
+    split: Split
+    protocol: str
+    ties: TiePolicy
+    overall: DirectedMetrics
+    by_category: Mapping[str, DirectedMetrics]  # only categories that have a link
+    by_relation: tuple[RelationMetrics, ...]  # only relations that have a link, in the order of their ids
+    sample: Sample | None
+    seconds: float
+
+    @property
+    def metrics(self) -> RankMetrics:
+        """Over heads and tails together: what papers report."""
+        return self.overall.both
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of ``nbfnet evaluate``."""
+        sample = self.sample
+        return {
+            "dataset": self.dataset,
+            "split": self.split,
+            "protocol": self.protocol,
+            "ties": self.ties,
+            "queries": 2 * self.overall.links,
+            "metrics": self.metrics.document(),
+            "by_direction": {"head": self.overall.head.document(), "tail": self.overall.tail.document()},
+            "by_category": {name: metrics.document() for name, metrics in self.by_category.items()},
+            "by_relation": [
+                {"relation": row.relation, "category": row.category, **row.metrics.document()}
+                for row in self.by_relation
+            ],
+            "sample": None
+            if sample is None
+            else {
+                "links": sample.links,
+                "of": sample.of,
+                "seed": sample.seed,
+                "mrr_interval": [sample.mrr_low, sample.mrr_high],
+            },
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """How well a homogeneous graph's links are told from pairs without an edge."""
+
+    dataset: str
+    split: Split
+    protocol: str
+    links: int  # and as many negative pairs
+    metrics: PairMetrics
+    seconds: float
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of ``nbfnet evaluate``."""
+        return {
+            "dataset": self.dataset,
+            "split": self.split,
+            "protocol": self.protocol,
+            "ties": "realistic",  # both metrics count a tie as half, or as one step of the curve
+            "queries": 2 * self.links,
+            "metrics": self.metrics.document(),
+            "by_category": {},
+            "seconds": self.seconds,
+        }

@@ -1,0 +1,1 @@
+"""What a batch is made of: known answers, strict negatives, edges to hide."""

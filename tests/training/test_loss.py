@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from nbfnet.training.loss import link_loss, negative_weights
+
+
+def plain(row, temperature):
+    """The definition in Python floats."""
+    answer, *negatives = row
+    if temperature is None:
+        weights = [1 / len(negatives)] * len(negatives)
+    else:
+        powers = [math.exp(x / temperature) for x in negatives]
+        weights = [power / sum(powers) for power in powers]
+    loss = math.log1p(math.exp(-answer))
+    loss += sum(w * math.log1p(math.exp(x)) for w, x in zip(weights, negatives, strict=True))
+    return loss / (1 + sum(weights))
+
+
+@pytest.mark.parametrize("temperature", [None, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("negatives", [1, 5])
+def test_the_definition(temperature, negatives):
+    logits = torch.randn(4, 1 + negatives, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 3
+    expected = sum(plain(row, temperature) for row in logits.tolist()) / 4
+    assert link_loss(logits, temperature).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_one_negative_is_plain_cross_entropy():
+    logits = torch.tensor([[0.3, -1.2], [2.0, 0.7]], dtype=torch.float64)
+    labels = torch.tensor([[1.0, 0.0]] * 2, dtype=torch.float64)
+    for temperature in (None, 0.5):
+        assert torch.allclose(link_loss(logits, temperature), binary_cross_entropy_with_logits(logits, labels))
+
+
+def test_gradient_with_equal_weights():
+    logits = torch.randn(3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    assert torch.autograd.gradcheck(link_loss, (logits,))
+
+
+def test_no_gradient_passes_through_adversarial_weights():
+    logits = torch.randn(3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    (gradient,) = torch.autograd.grad(link_loss(logits, 0.5), logits)
+    # with constant weights: d loss / d answer = (p - 1) / 2 / queries, d loss / d negative_i = w_i p_i / 2 / queries
+    p = torch.sigmoid(logits.detach())
+    weight = torch.softmax(logits.detach()[:, 1:] / 0.5, dim=1)
+    expected = torch.cat([p[:, :1] - 1, weight * p[:, 1:]], dim=1) / 6
+    assert torch.allclose(gradient, expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("temperature", [None, 0.5, 1e-3])
+@pytest.mark.parametrize("size", [1e4, 1e30])
+def test_huge_logits(temperature, size):
+    logits = torch.tensor([[size, -size, -size], [-size, size, 0.0], [size, size, size]], requires_grad=True)
+    loss = link_loss(logits, temperature)
+    (gradient,) = torch.autograd.grad(loss, logits)
+    assert torch.isfinite(loss) and torch.isfinite(gradient).all()
+    weight_of_huge = 0.5 if temperature is None else 1.0
+    rows = [0.0, (size + weight_of_huge * size) / 2, size / 2]
+    assert loss.item() == pytest.approx(sum(rows) / 3, rel=1e-4)
+
+
+def test_the_largest_floats_have_weights():
+    largest = torch.finfo(torch.float32).max
+    weights = negative_weights(torch.tensor([[largest, -largest, largest]]), 0.1)
+    assert weights.tolist() == [[0.5, 0.0, 0.5]]
