@@ -39,8 +39,14 @@ def test_a_knowledge_graph_is_ranked():
 
 @pytest.mark.parametrize(("name", "method"), PAPER)
 def test_the_paper(data_folder, name, method):
-    dataset = load(name, paper_split=True)
-    metrics = evaluate(PathScorer(dataset.train, method), dataset).document()["metrics"]
+    # A split of so few edges is worth two points of AUROC more or less: the mean over ten of them is compared. Of
+    # PubMed's ten times as many edges one split, and a thousand of its links, say as much.
+    splits, sample = (1, 1000) if name == "pubmed" else (10, None)
+    results = []
+    for seed in range(splits):
+        dataset = load(name, paper_split=True, seed=seed)
+        scorer = PathScorer(dataset.train, method)
+        results.append(evaluate(scorer, dataset, seed=seed, sample=sample, batch_size=512).document()["metrics"])
     auroc, ap = PAPER[name, method]
-    assert metrics["auroc"] >= auroc - 0.02
-    assert metrics["ap"] >= ap - 0.02
+    assert np.mean([metrics["auroc"] for metrics in results]) >= auroc - 0.02
+    assert np.mean([metrics["ap"] for metrics in results]) >= ap - 0.02
