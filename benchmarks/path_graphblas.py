@@ -23,8 +23,9 @@ _OPERATORS = {
 
 
 class GraphBLASTask:
-    """A task as GraphBLAS operations. Parallel edges are merged by the semiring's summation, and both matrices built,
-    before time is taken.
+    """A task as GraphBLAS operations.
+
+    Parallel edges are merged by the semiring's summation, and both matrices built, before time is taken.
     """
 
     def __init__(self, graph: BenchmarkGraph, task: Task, sources: Int32, threads: int) -> None:

@@ -58,7 +58,8 @@ def ours(graph: BenchmarkGraph, task: Task, sources: Int32, threads: int) -> Flo
     """(source, node) as this package computes it; PageRank as a plain sum over paths, so that all do the same."""
     edges = graph.weighted if task.weighted else graph.unweighted
     strength = np.maximum(edges.strength, 1.0)
-    factor = {"katz": BETA, "ppr": ALPHA / strength}.get(task.method)
+    factors: dict[str, float | Float64] = {"katz": BETA, "ppr": ALPHA / strength}
+    factor = factors.get(task.method)
     scores = bellman_ford(edges, sources, task.semiring, factor=factor, iterations=task.iterations, threads=threads)
     if task.method == "ppr":
         scores *= strength
