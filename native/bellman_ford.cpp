@@ -22,7 +22,7 @@ using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr int64_t side_by_side_memory = int64_t{1} << 30;  // bytes of panels that may be alive at once
-constexpr int64_t worth_a_thread = 200'000;  // rows and edges, about 0.1 ms: less is not worth waking a thread for
+constexpr int64_t worth_a_thread = 500'000;  // rows and edges, about 0.2 ms: less is not worth waking a thread for
 
 PathLoops loops_for_this_processor(PathSemiring semiring, int32_t width, bool weighted) {
 #ifdef NBFNET_X86_VERSIONS
