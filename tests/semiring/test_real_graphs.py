@@ -67,9 +67,9 @@ def test_pagerank_as_networkx(edges, sources):
     )
     graph.add_nodes_from(range(edges.num_nodes))
     source = int(sources[0])
-    expected = nx.pagerank(graph, 0.85, personalization={source: 1}, tol=1e-15, max_iter=1000)
+    expected = nx.pagerank(graph, 0.85, personalization={source: 1}, tol=1e-19, max_iter=1000)
     got = personalized_pagerank(edges, [source], tolerance=1e-12)[0]
-    np.testing.assert_allclose(got, [expected[v] for v in range(edges.num_nodes)], rtol=1e-7, atol=1e-13)
+    np.testing.assert_allclose(got, [expected[v] for v in range(edges.num_nodes)], rtol=1e-9, atol=1e-15)
 
 
 def test_katz_as_scipy(edges, sources):
