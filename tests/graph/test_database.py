@@ -31,6 +31,24 @@ def test_ctrl_c_during_a_query(threads):
     assert execute(connection, "SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="sets an alarm as Unix has them")
+def test_ctrl_c_at_any_moment_leaves_a_connection_that_works():
+    connection, interrupted = connect(), 0
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for moment in range(150):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, (moment + 1) * 1e-5)
+                execute(connection, "SELECT sum(sqrt(range)) FROM range(10_000_000_000)")
+            except KeyboardInterrupt:
+                interrupted += 1
+            assert execute(connection, "SELECT ?", [moment]).fetchone() == (moment,)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == 150
+
+
 def test_results_and_errors_are_those_of_the_query():
     connection = connect()
     assert execute(connection, "SELECT ? + 1", [41]).fetchone() == (42,)

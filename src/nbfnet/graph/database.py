@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import tempfile
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
 
 import duckdb
 
@@ -28,12 +28,54 @@ def execute(
     DuckDB itself looks for Ctrl-C only while the thread that asked has a share of the work, in a long query perhaps
     never, and then makes a RuntimeError of it.
     """
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        running = worker.submit(connection.execute, query, list(parameters))
+    running = _Query(connection, query, list(parameters))
+    try:
+        _thread.start_new_thread(running.run, ())
+        while not running.end.acquire(timeout=0.1):  # an endless wait may miss a Ctrl-C that comes just before it
+            pass
+    except KeyboardInterrupt:
+        running.stop()
+        raise
+    running.raise_error()
+    return connection
+
+
+class _Query:
+    """One query, made so that Ctrl-C may come at any moment of it.
+
+    Only bare locks are used here: Python's own events, and threads that wait for one when they start, can be left
+    locked for good by a KeyboardInterrupt.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, query: str, parameters: list[object]) -> None:
+        self.connection, self.query, self.parameters = connection, query, parameters
+        self.claim = _thread.allocate_lock()  # whoever takes it decides: the query begins, or it never will
+        self.end = _thread.allocate_lock()
+        self.end.acquire()  # until the query has ended
+        self.ended = False
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        if not self.claim.acquire(blocking=False):
+            return
         try:
-            return running.result()
-        except KeyboardInterrupt:
-            while not running.done():
-                connection.interrupt()
-                wait([running], timeout=0.1)  # and once more, if the query had not begun yet
-            raise
+            self.connection.execute(self.query, self.parameters)
+        except Exception as error:
+            self.error = error
+        finally:
+            self.ended = True
+            self.end.release()
+
+    def stop(self) -> None:
+        if self.claim.acquire(blocking=False):
+            return
+        while not self.ended:
+            self.connection.interrupt()  # again and again: DuckDB forgets one that comes before the first step
+            self.end.acquire(timeout=0.05)
+
+    def raise_error(self) -> None:
+        if self.error is not None:
+            try:
+                raise self.error
+            finally:
+                self.error = None  # it refers to this frame
