@@ -32,10 +32,15 @@ EDGES_WORTH_A_ROW = 12  # of native/row_plan.hpp
 # ---- what the plan claims
 
 
-def needed_rows(csr: RelationalCSR, source: int, targets: set[int] | None, iterations: int) -> Rows:
-    """dist(u, v) <= t and dist(v, nearest target) <= T - t, for t >= 1; no targets: every node is one."""
+def digraph(csr: RelationalCSR) -> nx.DiGraph:
     graph = nx.DiGraph(zip(csr.source.tolist(), csr.target.tolist(), strict=True))
     graph.add_nodes_from(range(csr.num_nodes))
+    return graph
+
+
+def needed_rows(csr: RelationalCSR, source: int, targets: set[int] | None, iterations: int) -> Rows:
+    """dist(u, v) <= t and dist(v, nearest target) <= T - t, for t >= 1; no targets: every node is one."""
+    graph = digraph(csr)
     first = nx.single_source_shortest_path_length(graph, source, cutoff=iterations)
     if targets is None:
         away = dict.fromkeys(range(csr.num_nodes), 0)
@@ -135,10 +140,9 @@ def test_the_plan_holds_the_rows_that_are_needed_and_no_other(
         data.draw(st.sets(st.tuples(st.integers(0, relations - 1), st.integers(0, nodes - 1)), min_size=1, max_size=4))
     )
     source, relation = [u for _, u in queries], [r for r, _ in queries]
-    some_nodes = st.lists(st.integers(0, nodes - 1), max_size=4)
     targets = None
     if data.draw(st.booleans()):
-        targets = data.draw(st.lists(some_nodes, min_size=len(queries), max_size=len(queries)))
+        targets = [draw_targets(data, graph.csr, u, iterations) for u in source]
     frontiers = [plan_of(graph, source, relation, targets, iterations, dependent, threads) for threads in (1, 2, 3)]
 
     frontier = frontiers[0]
@@ -169,6 +173,14 @@ def test_the_plan_holds_the_rows_that_are_needed_and_no_other(
             planned(frontier, g) for g in range(len(queries) + len(set(families)))
         ]
         assert other.target_rows().tolist() == frontier.target_rows().tolist()
+
+
+def draw_targets(data: st.DataObject, csr: RelationalCSR, source: int, iterations: int) -> list[int]:
+    """Some nodes that the source reaches in time, or one iteration too late, and some from anywhere."""
+    distances = nx.single_source_shortest_path_length(digraph(csr), source, cutoff=iterations + 1)
+    reached = sorted(distances, key=lambda v: (-distances[v], v))
+    near, anywhere = st.sampled_from(reached), st.integers(0, csr.num_nodes - 1)
+    return [*data.draw(st.lists(near, max_size=3)), *data.draw(st.lists(anywhere, max_size=2))]
 
 
 def plan_of(
@@ -206,7 +218,8 @@ def check_target_rows(frontier: Frontier, targets: list[list[int]], families: li
             row = next(rows)
             assert node[row] == v
             group = int(np.searchsorted(begin, row, side="right")) - 1
-            assert group in (query, len(targets) + families[query])
+            own = v in node[begin[query] : begin[query + 1]]
+            assert group == (query if own else len(targets) + families[query])
 
 
 # ---- the same scores and gradients
@@ -402,8 +415,10 @@ def test_any_network_on_any_graph(
     )
     source, relation = torch.tensor(queries).T
     width = data.draw(st.integers(1, 4))
-    row = st.lists(st.integers(0, nodes - 1), min_size=width, max_size=width)
-    target = torch.tensor(data.draw(st.lists(row, min_size=len(queries), max_size=len(queries))))
+    drawn = [draw_targets(data, graph.csr, u, network.config.layers) for u, _ in queries]
+    target = torch.tensor(
+        [(nodes_of_query + [u] * width)[:width] for nodes_of_query, (u, _) in zip(drawn, queries, strict=True)]
+    )
     threads = data.draw(st.integers(1, 3))
     check_exact(network, graph, (source, relation, target), gradients, assert_same, threads)
 
