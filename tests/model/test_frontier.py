@@ -100,12 +100,14 @@ def sparse_graphs(draw: st.DrawFn) -> tuple[int, int, list[tuple[int, int, int]]
     """(nodes, relations, edges): mostly long and thin, so that a frontier is worth its while; some hubs and cliques."""
     nodes, relations = draw(st.integers(1, 40)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    shape = draw(st.sampled_from(["random", "chain", "tree", "hub", "clique", "islands"]))
+    shape = draw(st.sampled_from(["random", "chain", "triangles", "tree", "hub", "clique", "islands"]))
     if shape == "random":
         count = draw(st.integers(0, 2 * nodes))
         pairs = rng.integers(0, nodes, (count, 2))
     elif shape == "chain":
         pairs = np.array([(v, v + 1) for v in range(nodes - 1)])
+    elif shape == "triangles":  # neighbours at the same distance
+        pairs = np.array([(v, v + step) for v in range(nodes - 2) for step in (1, 2)])
     elif shape == "tree":
         pairs = np.array([(rng.integers(v), v) for v in range(1, nodes)])
     elif shape == "hub":
@@ -143,12 +145,34 @@ def test_the_plan_holds_the_rows_that_are_needed_and_no_other(
     targets = None
     if data.draw(st.booleans()):
         targets = [draw_targets(data, graph.csr, u, iterations) for u in source]
+    check_plan(graph, source, relation, targets, iterations, dependent)
+
+
+@pytest.mark.parametrize("iterations", range(1, 8))
+def test_a_neighbour_as_far_as_the_target_is_read_from_the_background(
+    make_graph: Callable[..., MessageGraph], iterations: int
+) -> None:
+    """The target is reached at the last iteration only, and so is the neighbour: before, it has its background."""
+    triangles = [(v, 0, v + step) for v in range(60) for step in (1, 2)]
+    graph = make_graph(63, 1, triangles)
+    check_plan(graph, [0], [0], [[2 * iterations]], iterations, True)
+
+
+def check_plan(
+    graph: MessageGraph,
+    source: list[int],
+    relation: list[int],
+    targets: list[list[int]] | None,
+    iterations: int,
+    dependent: bool,
+) -> None:
+    """The plan is what the oracle says, or all rows where these cost no more; whatever the number of threads."""
     frontiers = [plan_of(graph, source, relation, targets, iterations, dependent, threads) for threads in (1, 2, 3)]
 
     frontier = frontiers[0]
     families = [frontier.family_of(r) for r in relation]
     assert len(set(families)) == (len(set(relation)) if dependent else 1)
-    everything = {(t, v) for t in range(1, iterations + 1) for v in range(nodes)}
+    everything = {(t, v) for t in range(1, iterations + 1) for v in range(graph.num_nodes)}
     total = 0.0
     for family in set(families):
         members = [q for q, f in enumerate(families) if f == family]
@@ -160,17 +184,17 @@ def test_the_plan_holds_the_rows_that_are_needed_and_no_other(
         dense = len(members) * work(graph.csr, everything)
         if cost < dense:
             assert [planned(frontier, q) for q in members] == own
-            assert planned(frontier, len(queries) + family) == background
+            assert planned(frontier, len(source) + family) == background
         else:
             assert all(planned(frontier, q) == everything for q in members)
-            assert planned(frontier, len(queries) + family) == set()
+            assert planned(frontier, len(source) + family) == set()
         total += min(cost, dense)
     assert frontier.plan.edges + EDGES_WORTH_A_ROW * frontier.num_rows == total
     if targets is not None:
         check_target_rows(frontier, targets, families)
     for other in frontiers[1:]:
-        assert [planned(other, g) for g in range(len(queries) + len(set(families)))] == [
-            planned(frontier, g) for g in range(len(queries) + len(set(families)))
+        assert [planned(other, g) for g in range(len(source) + len(set(families)))] == [
+            planned(frontier, g) for g in range(len(source) + len(set(families)))
         ]
         assert other.target_rows().tolist() == frontier.target_rows().tolist()
 
