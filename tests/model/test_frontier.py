@@ -32,10 +32,15 @@ EDGES_WORTH_A_ROW = 12  # of native/row_plan.hpp
 # ---- what the plan claims
 
 
-def needed_rows(csr: RelationalCSR, source: int, targets: set[int] | None, iterations: int) -> Rows:
-    """dist(u, v) <= t and dist(v, nearest target) <= T - t, for t >= 1; no targets: every node is one."""
+def digraph(csr: RelationalCSR) -> nx.DiGraph:
     graph = nx.DiGraph(zip(csr.source.tolist(), csr.target.tolist(), strict=True))
     graph.add_nodes_from(range(csr.num_nodes))
+    return graph
+
+
+def needed_rows(csr: RelationalCSR, source: int, targets: set[int] | None, iterations: int) -> Rows:
+    """dist(u, v) <= t and dist(v, nearest target) <= T - t, for t >= 1; no targets: every node is one."""
+    graph = digraph(csr)
     first = nx.single_source_shortest_path_length(graph, source, cutoff=iterations)
     if targets is None:
         away = dict.fromkeys(range(csr.num_nodes), 0)
@@ -95,12 +100,14 @@ def sparse_graphs(draw: st.DrawFn) -> tuple[int, int, list[tuple[int, int, int]]
     """(nodes, relations, edges): mostly long and thin, so that a frontier is worth its while; some hubs and cliques."""
     nodes, relations = draw(st.integers(1, 40)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    shape = draw(st.sampled_from(["random", "chain", "tree", "hub", "clique", "islands"]))
+    shape = draw(st.sampled_from(["random", "chain", "triangles", "tree", "hub", "clique", "islands"]))
     if shape == "random":
         count = draw(st.integers(0, 2 * nodes))
         pairs = rng.integers(0, nodes, (count, 2))
     elif shape == "chain":
         pairs = np.array([(v, v + 1) for v in range(nodes - 1)])
+    elif shape == "triangles":  # neighbours at the same distance
+        pairs = np.array([(v, v + step) for v in range(nodes - 2) for step in (1, 2)])
     elif shape == "tree":
         pairs = np.array([(rng.integers(v), v) for v in range(1, nodes)])
     elif shape == "hub":
@@ -135,16 +142,37 @@ def test_the_plan_holds_the_rows_that_are_needed_and_no_other(
         data.draw(st.sets(st.tuples(st.integers(0, relations - 1), st.integers(0, nodes - 1)), min_size=1, max_size=4))
     )
     source, relation = [u for _, u in queries], [r for r, _ in queries]
-    some_nodes = st.lists(st.integers(0, nodes - 1), max_size=4)
     targets = None
     if data.draw(st.booleans()):
-        targets = data.draw(st.lists(some_nodes, min_size=len(queries), max_size=len(queries)))
+        targets = [draw_targets(data, graph.csr, u, iterations) for u in source]
+    check_plan(graph, source, relation, targets, iterations, dependent)
+
+
+@pytest.mark.parametrize("iterations", range(1, 8))
+def test_a_neighbour_as_far_as_the_target_is_read_from_the_background(
+    make_graph: Callable[..., MessageGraph], iterations: int
+) -> None:
+    """The target is reached at the last iteration only, and so is the neighbour: before, it has its background."""
+    triangles = [(v, 0, v + step) for v in range(60) for step in (1, 2)]
+    graph = make_graph(63, 1, triangles)
+    check_plan(graph, [0], [0], [[2 * iterations]], iterations, True)
+
+
+def check_plan(
+    graph: MessageGraph,
+    source: list[int],
+    relation: list[int],
+    targets: list[list[int]] | None,
+    iterations: int,
+    dependent: bool,
+) -> None:
+    """The plan is what the oracle says, or all rows where these cost no more; whatever the number of threads."""
     frontiers = [plan_of(graph, source, relation, targets, iterations, dependent, threads) for threads in (1, 2, 3)]
 
     frontier = frontiers[0]
     families = [frontier.family_of(r) for r in relation]
     assert len(set(families)) == (len(set(relation)) if dependent else 1)
-    everything = {(t, v) for t in range(1, iterations + 1) for v in range(nodes)}
+    everything = {(t, v) for t in range(1, iterations + 1) for v in range(graph.num_nodes)}
     total = 0.0
     for family in set(families):
         members = [q for q, f in enumerate(families) if f == family]
@@ -156,19 +184,27 @@ def test_the_plan_holds_the_rows_that_are_needed_and_no_other(
         dense = len(members) * work(graph.csr, everything)
         if cost < dense:
             assert [planned(frontier, q) for q in members] == own
-            assert planned(frontier, len(queries) + family) == background
+            assert planned(frontier, len(source) + family) == background
         else:
             assert all(planned(frontier, q) == everything for q in members)
-            assert planned(frontier, len(queries) + family) == set()
+            assert planned(frontier, len(source) + family) == set()
         total += min(cost, dense)
     assert frontier.plan.edges + EDGES_WORTH_A_ROW * frontier.num_rows == total
     if targets is not None:
         check_target_rows(frontier, targets, families)
     for other in frontiers[1:]:
-        assert [planned(other, g) for g in range(len(queries) + len(set(families)))] == [
-            planned(frontier, g) for g in range(len(queries) + len(set(families)))
+        assert [planned(other, g) for g in range(len(source) + len(set(families)))] == [
+            planned(frontier, g) for g in range(len(source) + len(set(families)))
         ]
         assert other.target_rows().tolist() == frontier.target_rows().tolist()
+
+
+def draw_targets(data: st.DataObject, csr: RelationalCSR, source: int, iterations: int) -> list[int]:
+    """Some nodes that the source reaches in time, or one iteration too late, and some from anywhere."""
+    distances = nx.single_source_shortest_path_length(digraph(csr), source, cutoff=iterations + 1)
+    reached = sorted(distances, key=lambda v: (-distances[v], v))
+    near, anywhere = st.sampled_from(reached), st.integers(0, csr.num_nodes - 1)
+    return [*data.draw(st.lists(near, max_size=3)), *data.draw(st.lists(anywhere, max_size=2))]
 
 
 def plan_of(
@@ -206,7 +242,8 @@ def check_target_rows(frontier: Frontier, targets: list[list[int]], families: li
             row = next(rows)
             assert node[row] == v
             group = int(np.searchsorted(begin, row, side="right")) - 1
-            assert group in (query, len(targets) + families[query])
+            own = v in node[begin[query] : begin[query + 1]]
+            assert group == (query if own else len(targets) + families[query])
 
 
 # ---- the same scores and gradients
@@ -402,8 +439,10 @@ def test_any_network_on_any_graph(
     )
     source, relation = torch.tensor(queries).T
     width = data.draw(st.integers(1, 4))
-    row = st.lists(st.integers(0, nodes - 1), min_size=width, max_size=width)
-    target = torch.tensor(data.draw(st.lists(row, min_size=len(queries), max_size=len(queries))))
+    drawn = [draw_targets(data, graph.csr, u, network.config.layers) for u, _ in queries]
+    target = torch.tensor(
+        [(nodes_of_query + [u] * width)[:width] for nodes_of_query, (u, _) in zip(drawn, queries, strict=True)]
+    )
     threads = data.draw(st.integers(1, 3))
     check_exact(network, graph, (source, relation, target), gradients, assert_same, threads)
 
