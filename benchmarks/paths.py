@@ -17,7 +17,6 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +26,6 @@ from path_graphblas import GraphBLASTask
 from path_graphs import BenchmarkGraph, benchmark_graph, power_law
 from path_networkx import NetworkXTask
 from path_tasks import TASKS, Task, ours
-
-from nbfnet.semiring.semiring import PLUS_TIMES
 
 GRAPHS = ["pubmed", "wn18rr", "fb15k-237", "power-law-1M"]
 QUICK_GRAPHS = ["pubmed", "wn18rr", "fb15k-237", "power-law-100k"]

@@ -89,7 +89,9 @@ def test_katz_as_networkx(random_edges, directed):
     edges = random_edges(4, 60, 200, directed=directed)
     beta = 0.5 * largest_beta(edges)
     scores = katz(edges, range(60), beta=beta, tolerance=1e-13)
-    expected = nx.katz_centrality(to_networkx(edges), beta, 1.0, max_iter=10_000, tol=1e-13, normalized=False, weight="weight")
+    expected = nx.katz_centrality(
+        to_networkx(edges), beta, 1.0, max_iter=10_000, tol=1e-13, normalized=False, weight="weight"
+    )
     np.testing.assert_allclose(scores.sum(axis=0) + 1, [expected[v] for v in range(60)], rtol=1e-9)
 
 

@@ -45,7 +45,7 @@ def assert_negative(cycle, oracle):
 
 def test_the_cycle_is_named(make_edges):
     edges = make_edges(5, [0, 1, 2, 3, 3], [1, 2, 3, 1, 4], [1.0, 2.0, -4.0, 1.0, 1.0])
-    with pytest.raises(ImprovingCycleError, match="min_plus: the cycle .* improves it with every round") as caught:
+    with pytest.raises(ImprovingCycleError, match=r"min_plus: the cycle .* improves it with every round") as caught:
         bellman_ford(edges, [0], MIN_PLUS)
     assert sorted(caught.value.cycle) == [1, 2, 3]
 
@@ -87,7 +87,9 @@ def test_a_semiring_of_ones_own(make_edges):
     longest = Semiring("max_plus", Monoid(np.fmax, -np.inf), Monoid(np.add, 0.0))
     with pytest.raises(ImprovingCycleError, match="max_plus"):
         bellman_ford(make_edges(2, [0, 1], [1, 0], [1.0, -0.5]), [0], longest)
-    assert bellman_ford(make_edges(3, [0, 1, 0], [1, 2, 2], [1.0, 1.0, 1.5]), [0], longest).tolist() == [[0.0, 1.0, 2.0]]
+    assert bellman_ford(make_edges(3, [0, 1, 0], [1, 2, 2], [1.0, 1.0, 1.5]), [0], longest).tolist() == [
+        [0.0, 1.0, 2.0]
+    ]
 
 
 def test_a_long_cycle_in_a_large_graph(make_edges):

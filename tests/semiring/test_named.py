@@ -77,7 +77,7 @@ def test_a_path_of_a_sum():
 
 @pytest.mark.parametrize("ends", [("asprin", "fever"), ("aspirin", "fewer")])
 def test_a_typo_gets_a_suggestion(ends):
-    with pytest.raises(UnknownNameError, match="did you mean '(aspirin|fever)'"):
+    with pytest.raises(UnknownNameError, match=r"did you mean '(aspirin|fever)'"):
         named.path(make_graph(), "distance", *ends)
     with pytest.raises(UnknownNameError, match="did you mean 'aspirin'"):
         named.katz(make_graph(), "asprin")
@@ -89,7 +89,7 @@ def test_an_unknown_method():
 
 
 def test_a_negative_cycle_by_name():
-    with pytest.raises(ImprovingCycleError, match="headache → aspirin|aspirin → headache"):
+    with pytest.raises(ImprovingCycleError, match=r"headache → aspirin|aspirin → headache"):
         named.graph_distance(make_graph([-1.0, 1.0, 1.0]), "ibuprofen")
     with pytest.raises(ImprovingCycleError, match="aspirin"):
         named.path(make_graph([-1.0, 1.0, 1.0]), "distance", "ibuprofen", "fever")
