@@ -17,6 +17,7 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -111,11 +112,11 @@ def scaling(threads: int) -> list[dict[str, float]]:
     for millions in (1, 2, 4, 8):
         graph = power_law(f"{millions}M edges", 100_000, millions * 1_000_000)
         for count in (1, 16):
-            sources, least = graph.sources(count), []
-            for iterations in (10, 40):  # the first few may be sparse
-                task = Task("katz", PLUS_TIMES, False, iterations)
-                least.append(min(seconds(lambda: ours(graph, task, sources, threads)) for _ in range(5)))
-            each = (least[1] - least[0]) / 30
+            # The first few iterations may be sparse: what thirty more cost is taken.
+            tasks = (Task("katz", PLUS_TIMES, False, iterations) for iterations in (10, 40))
+            run = partial(ours, graph, sources=graph.sources(count), threads=threads)
+            first, longer = (min(seconds(partial(run, task=task)) for _ in range(5)) for task in tasks)
+            each = (longer - first) / 30
             table.append({"edges": len(graph.head), "sources": count, "seconds": each})
             print(
                 f"{len(graph.head):>10,} edges, {count:2} sources: {1e3 * each:9.3f} ms an iteration, "
