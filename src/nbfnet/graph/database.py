@@ -34,7 +34,7 @@ def execute(
         while not running.end.acquire(timeout=0.1):  # an endless wait may miss a Ctrl-C that comes just before it
             pass
     except KeyboardInterrupt:
-        running.stop()
+        running.stop(connection)
         raise
     running.raise_error()
     return connection
@@ -48,7 +48,9 @@ class _Query:
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, query: str, parameters: list[object]) -> None:
-        self.connection, self.query, self.parameters = connection, query, parameters
+        self.query, self.parameters = query, parameters
+        # A thread that has no time left to end when Python does keeps what it refers to: not the connection.
+        self.connection: duckdb.DuckDBPyConnection | None = connection
         self.claim = _thread.allocate_lock()  # whoever takes it decides: the query begins, or it never will
         self.end = _thread.allocate_lock()
         self.end.acquire()  # until the query has ended
@@ -56,21 +58,23 @@ class _Query:
         self.error: Exception | None = None
 
     def run(self) -> None:
-        if not self.claim.acquire(blocking=False):
+        if self.connection is None or not self.claim.acquire(blocking=False):
             return
         try:
             self.connection.execute(self.query, self.parameters)
         except Exception as error:
             self.error = error
         finally:
+            self.connection = None
             self.ended = True
             self.end.release()
 
-    def stop(self) -> None:
+    def stop(self, connection: duckdb.DuckDBPyConnection) -> None:
         if self.claim.acquire(blocking=False):
+            self.connection = None
             return
         while not self.ended:
-            self.connection.interrupt()  # again and again: DuckDB forgets one that comes before the first step
+            connection.interrupt()  # again and again: DuckDB forgets one that comes before the first step
             self.end.acquire(timeout=0.05)
 
     def raise_error(self) -> None:
