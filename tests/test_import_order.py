@@ -10,10 +10,10 @@ import pytest
 import nbfnet
 
 ORDER = [
-    *("errors", "native", "progress", "config", "graph", "semiring", "operators", "kernels", "model", "rules"),
-    *("sampling", "training", "evaluation", "prediction", "explanation", "serving", "cli"),
+    *("errors", "native", "progress", "distributed", "config", "graph", "semiring", "operators", "kernels", "model"),
+    *("rules", "sampling", "evaluation", "training", "prediction", "explanation", "serving", "cli"),
 ]
-FACADE = ("__init__", "__main__", "paths")  # what users import, and the entry point, may import everything
+FACADE = ("__init__", "__main__", "paths", "run")  # what users import, and the entry point, may import everything
 COMPILED = "_native"  # the extension: only the module that decides about it may import it
 
 ROOT = Path(nbfnet.__file__).parent

@@ -114,12 +114,28 @@ class ImprovingCycleError(ConvergenceError):
         )
 
 
+class ConfigError(NbfnetError):
+    """A configuration has an unknown key, or a value that does not fit."""
+
+
 class SamplingError(NbfnetError):
     """Negatives cannot be drawn: everything that may be drawn is a known fact."""
 
 
 class EvaluationError(NbfnetError):
     """A scorer cannot be evaluated: there is nothing to ask, or a score is not a number."""
+
+
+class TrainingError(NbfnetError):
+    """Training cannot begin, or cannot go on: names the data or the step, and the way out."""
+
+
+class RunFolderError(NbfnetError):
+    """A run folder is missing, damaged, foreign, or cannot be written: names the file and the way out."""
+
+    def __init__(self, folder: Path, what: str, remedy: str) -> None:
+        self.folder, self.what, self.remedy = folder, what, remedy
+        super().__init__(f"{folder}: {what}\n  what to do: {remedy}")
 
 
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:

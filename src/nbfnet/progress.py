@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -21,14 +21,25 @@ def show_progress(shown: bool) -> None:
     _shown = shown
 
 
+class Report(Protocol):
+    """Takes the share done, 0 to 1, and what there is to say about it."""
+
+    def __call__(self, share: float, note: str = "") -> None:
+        """Show it."""
+
+
+def _ignore(share: float, note: str = "") -> None:
+    pass
+
+
 @contextmanager
-def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Callable[[float], None]]:
+def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Report]:
     """A bar for one stage of work; yields a function that takes the share done, 0 to 1.
 
     ``poll`` is for work inside one blocking call: it is asked for the share done a few times a second.
     """
     if not (_shown and sys.stderr is not None and sys.stderr.isatty()):
-        yield lambda share: None
+        yield _ignore
         return
     bar = _bar()
     task = bar.add_task(text, total=None if poll is None else 1.0)  # without a total the bar only shows that it goes on
@@ -42,10 +53,13 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Cal
                 if poll is not None:
                     bar.update(task, completed=poll())
 
+    def report(share: float, note: str = "") -> None:
+        bar.update(task, completed=share, total=1.0, description=f"{text}{note}")
+
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield lambda share: bar.update(task, completed=share, total=1.0)
+        yield report
     finally:
         done.set()
         watcher.join()

@@ -14,6 +14,7 @@ Source = Annotated[
         help="A dataset's name, a folder with train, valid and test, a store, or a file of triplets or edges.",
     ),
 ]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, which 'nbfnet train' wrote.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of everything random.")]
 PaperSplit = Annotated[

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from nbfnet.distributed import ALONE, Team
 from nbfnet.evaluation.categories import CATEGORIES, relation_categories
 from nbfnet.evaluation.filtering import RankingProtocol, Split
 from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
@@ -28,6 +29,7 @@ def evaluate(
     sample: int | None = None,
     seed: int = 0,
     batch_size: int = 64,
+    team: Team = ALONE,
 ) -> RankingResult | PairResult:
     """Evaluate a scorer on a dataset's split: a knowledge graph is ranked, a homogeneous graph's pairs are told apart.
 
@@ -39,14 +41,17 @@ def evaluate(
         sample: ask only so many links, drawn by the seed.
         seed: of the sample, and of a homogeneous graph's negative pairs.
         batch_size: queries, or pairs, that are scored at once.
+        team: processes that share the work; each gets the result of all.
 
     Raises:
         EvaluationError: the split has no links, or a score is not a number.
         SamplingError: a homogeneous graph has too few pairs without an edge.
     """
     if dataset.kind == "homogeneous":
-        return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size)
-    return evaluate_ranking(scorer, dataset, split, ties=ties, sample=sample, seed=seed, batch_size=batch_size)
+        return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size, team=team)
+    return evaluate_ranking(
+        scorer, dataset, split, ties=ties, sample=sample, seed=seed, batch_size=batch_size, team=team
+    )
 
 
 def evaluate_ranking(
@@ -58,6 +63,7 @@ def evaluate_ranking(
     sample: int | None = None,
     seed: int = 0,
     batch_size: int = 64,
+    team: Team = ALONE,
 ) -> RankingResult:
     """Rank the answers of a knowledge graph's links, heads and tails; arguments as of ``evaluate``."""
     begin = time.perf_counter()
@@ -65,7 +71,7 @@ def evaluate_ranking(
     total = len(protocol.links)
     links = protocol.links.take(draw_links(total, sample, seed))
     with stage(f"evaluating {dataset.name}, {split}") as progress:
-        ranks = rank_links(scorer, links, protocol.filter, batch_size=batch_size, progress=progress)
+        ranks = rank_links(scorer, links, protocol.filter, batch_size=batch_size, progress=progress, team=team)
     by_category, by_relation = _break_down(links.relation, ranks, protocol, ties)
     return RankingResult(
         dataset=dataset.name,

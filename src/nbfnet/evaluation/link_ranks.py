@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from nbfnet.distributed import Team
 from nbfnet.evaluation.ranks import Mask, Ranks, filtered_ranks
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.inverse import with_inverses
@@ -39,8 +40,9 @@ def rank_links(
     *,
     batch_size: int,
     progress: Callable[[float], None],
+    team: Team,
 ) -> LinkRanks:
-    """Rank every link's head and tail; queries that share (source, relation) are scored once.
+    """Rank every link's head and tail; queries that share (source, relation) are scored once, by one of the team.
 
     Queries run in the order of their relations, so that those of a batch share as much as they can.
     """
@@ -50,13 +52,15 @@ def rank_links(
     by_row = np.argsort(row, kind="stable")
     sorted_row = row[by_row]
     ranks = Ranks.empty(len(asked))
-    for begin in range(0, len(distinct), batch_size):
-        end = min(begin + batch_size, len(distinct))
+    own = team.share(len(distinct))
+    for begin in range(own.start, own.stop, batch_size):
+        end = min(begin + batch_size, own.stop)
         scores = scorer.score_all(torch.from_numpy(source[begin:end]), torch.from_numpy(relation[begin:end]))
         assert scores.shape == (end - begin, known.num_nodes)
         answers = by_row[np.searchsorted(sorted_row, begin) : np.searchsorted(sorted_row, end)]
         batch = source[begin:end].astype(np.int32), relation[begin:end].astype(np.int32)
         ranks.put(answers, filtered_ranks(scores, *batch, row[answers] - begin, asked.tail[answers], known))
-        progress(end / len(distinct))
+        progress((end - own.start) / (own.stop - own.start))
+    team.add_counts(ranks.better, ranks.tied, ranks.negatives)  # every process knows those of its own queries
     tail, head = np.split(np.arange(len(asked)), 2)
     return LinkRanks(ranks.take(head), ranks.take(tail))

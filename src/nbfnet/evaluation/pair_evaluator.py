@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Split, links_of
 from nbfnet.evaluation.link_sample import draw_links
@@ -28,6 +29,7 @@ def evaluate_pairs(
     sample: int | None = None,
     seed: int = 0,
     batch_size: int = 64,
+    team: Team = ALONE,
 ) -> PairResult:
     """Tell a homogeneous graph's links from pairs without an edge; arguments as of ``evaluate``.
 
@@ -41,7 +43,7 @@ def evaluate_pairs(
     u, v = negative_pairs(dataset, split, len(links), seed)
     sources, targets = np.concatenate([links.head, u]), np.concatenate([links.tail, v])
     with stage(f"evaluating {dataset.name}, {split}") as progress:
-        scores = _score_pairs(scorer, sources, targets, batch_size, progress)
+        scores = _score_pairs(scorer, sources, targets, batch_size, progress, team)
     positive, negative = np.split(scores, 2)
     return PairResult(
         dataset=dataset.name,
@@ -61,16 +63,17 @@ def negative_pairs(dataset: Dataset, split: Split, count: int, seed: int) -> tup
 
 
 def _score_pairs(
-    scorer: Scorer, source: Int32, target: Int32, batch_size: int, progress: Callable[[float], None]
+    scorer: Scorer, source: Int32, target: Int32, batch_size: int, progress: Callable[[float], None], team: Team
 ) -> Float64:
     """(pair,) scores, computed in the order of the sources, so that a batch shares as much as it can."""
-    order = np.argsort(source, kind="stable")
-    scores = np.empty(len(source), dtype=np.float64)
-    for begin in range(0, len(source), batch_size):
+    order = np.argsort(source, kind="stable")[team.share(len(source))]
+    scores = np.zeros(len(source), dtype=np.float64)
+    for begin in range(0, len(order), batch_size):
         batch = order[begin : begin + batch_size]
         u, v = torch.from_numpy(source[batch]).long(), torch.from_numpy(target[batch]).long()
         scores[batch] = scorer.score(u, torch.zeros_like(u), v[:, None])[:, 0].cpu().numpy()
-        progress((begin + len(batch)) / len(source))
+        progress((begin + len(batch)) / len(order))
+    team.add(torch.from_numpy(scores))  # every process knows those of its own pairs
     if np.isnan(scores).any():
         bad = int(np.isnan(scores).sum())
         raise EvaluationError(

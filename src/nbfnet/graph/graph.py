@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals
+from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals, with_self_loops
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -47,13 +47,27 @@ class Graph:
         """|R| as in the data, inverses not counted."""
         return len(self.relations)
 
+    @property
+    def num_relation_ids(self) -> int:
+        """How many relations a network tells apart: with the inverses, which an undirected graph does not have."""
+        return self.num_relations if self.kind == "homogeneous" else with_inverse_count(self.num_relations)
+
     @cached_property
     def csr(self) -> RelationalCSR:
-        """The edges that messages pass over: facts and their inverses, or an undirected graph's edges both ways."""
+        """Every fact both ways: with its inverse, or, in an undirected graph, reversed."""
         if self.kind == "homogeneous":
-            return RelationalCSR.from_triplets(with_reversals(self.triplets), self.num_nodes, self.num_relations)
-        edges = with_inverses(self.triplets, self.num_relations)
-        return RelationalCSR.from_triplets(edges, self.num_nodes, with_inverse_count(self.num_relations))
+            return self._rows(with_reversals(self.triplets))
+        return self._rows(with_inverses(self.triplets, self.num_relations))
+
+    @cached_property
+    def message_csr(self) -> RelationalCSR:
+        """The edges that a network's messages pass over: ``csr``, and self loops in a homogeneous graph."""
+        if self.kind != "homogeneous":
+            return self.csr
+        return self._rows(with_self_loops(with_reversals(self.triplets), self.num_nodes))
+
+    def _rows(self, edges: Triplets) -> RelationalCSR:
+        return RelationalCSR.from_triplets(edges, self.num_nodes, self.num_relation_ids)
 
     def __repr__(self) -> str:
         return (

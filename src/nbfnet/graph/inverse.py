@@ -27,6 +27,12 @@ def with_reversals(triplets: Triplets) -> Triplets:
     return triplets.concatenate(Triplets(triplets.tail, triplets.relation, triplets.head, triplets.weight))
 
 
+def with_self_loops(triplets: Triplets, num_nodes: int) -> Triplets:
+    """The edges of a homogeneous graph, then one from every node to itself."""
+    node = np.arange(num_nodes, dtype=np.int32)
+    return triplets.concatenate(Triplets(node, np.zeros_like(node), node))
+
+
 def invert(relation: Relation, num_relations: int) -> Relation:
     """The inverse of a relation; the inverse of an inverse is the relation itself."""
     inverted = (relation + num_relations) % (2 * num_relations)

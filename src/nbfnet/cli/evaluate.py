@@ -1,0 +1,125 @@
+"""``nbfnet evaluate``: how well a trained network ranks links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nbfnet.cli.options import Json, RunArgument, Seed
+from nbfnet.cli.output import print_json, print_table, print_text, print_title
+from nbfnet.distributed import ALONE, Team, gather_team
+from nbfnet.errors import EvaluationError
+from nbfnet.evaluation.baselines import BASELINES
+from nbfnet.evaluation.evaluator import evaluate as evaluate_scorer
+from nbfnet.evaluation.filtering import Split, facts_of
+from nbfnet.evaluation.ranks import TiePolicy
+from nbfnet.evaluation.scorer import NetworkScorer, Scorer
+from nbfnet.graph.graph import Dataset
+from nbfnet.training.new_facts import read_new_facts
+from nbfnet.training.run_folder import RunFolder
+
+SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
+Ties = Annotated[
+    TiePolicy, typer.Option(help="Where candidates with the answer's score stand: before it, behind, half.")
+]
+Facts = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Another graph to ask on, of the same relations; needs --queries.")
+]
+Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, in place of the run's own.")]
+Baselines = Annotated[
+    bool, typer.Option("--baselines", help="Evaluate Katz, PageRank, distance and relation frequency.")
+]
+SampleSize = Annotated[
+    int | None, typer.Option("--sample", metavar="NUMBER", min=1, help="Ask so many links, drawn by the seed.")
+]
+
+
+def evaluate(
+    run: RunArgument,
+    split: SplitOption = "test",
+    ties: Ties = "realistic",
+    facts: Facts = None,
+    queries: Queries = None,
+    baselines: Baselines = False,
+    sample: SampleSize = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Evaluate a trained network.
+
+    A knowledge graph's links are ranked against all entities, both ways and filtered; a homogeneous graph's are told
+    from pairs without an edge. Under torchrun several processes share the work.
+    """
+    folder = RunFolder.open(run)
+    dataset = learned = folder.dataset()
+    if facts is not None and queries is None:
+        raise EvaluationError("--facts gives another graph: give the links to ask on it as well, with --queries")
+    if queries is not None:
+        dataset, split = read_new_facts(learned, facts, queries), "test"
+    config = folder.config()
+    network = folder.network(learned, config.training.device)
+    graph = facts_of(dataset, split)
+    with gather_team(config.training.device) as team:
+        scorer = NetworkScorer(network, graph.message_csr, config.training.device)
+        document = _evaluate(scorer, dataset, split, ties, sample, seed, team)
+        others = {
+            name: _evaluate(make(graph), dataset, split, ties, sample, seed, team)
+            for name, make in BASELINES.items()
+            if baselines
+        }
+        if baselines:
+            document["baselines"] = {name: other["metrics"] for name, other in others.items()}
+        if team.leads:
+            print_json(document) if json else _print(document)
+
+
+def _evaluate(
+    scorer: Scorer,
+    dataset: Dataset,
+    split: Split,
+    ties: TiePolicy,
+    sample: int | None,
+    seed: int,
+    team: Team = ALONE,
+) -> dict[str, Any]:
+    return evaluate_scorer(scorer, dataset, split, ties=ties, sample=sample, seed=seed, team=team).document()
+
+
+def _print(document: dict[str, Any]) -> None:
+    print_title(f"{document['dataset']}, {document['split']}: {document['queries']:,} queries")
+    names = list(document["metrics"])
+    rows = [("this network", *_cells(document["metrics"]))]
+    rows += [(name, *_cells(metrics)) for name, metrics in document.get("baselines", {}).items()]
+    print_table(rows, ("", *names))
+    print_text()
+    print_text(f"{document['protocol']}; ties {document['ties']}; {document['seconds']:.1f} s")
+    if document.get("sample"):
+        low, high = document["sample"]["mrr_interval"]
+        drawn, total = document["sample"]["links"], document["sample"]["of"]
+        print_text(f"{drawn:,} of {total:,} links were drawn: the MRR of all lies in {low:.4f} to {high:.4f} (95 %)")
+    _print_parts(document)
+
+
+def _print_parts(document: dict[str, Any]) -> None:
+    if document.get("by_direction"):
+        print_text()
+        rows = [(f"{side} asked", *_cells(metrics)) for side, metrics in document["by_direction"].items()]
+        for category, part in document["by_category"].items():
+            rows += [(f"{category}, {side}", *_cells(part[side])) for side in ("head", "tail")]
+        print_table(rows, ("", *document["metrics"]))
+    if document.get("by_relation"):
+        print_text()
+        by_links = sorted(document["by_relation"], key=lambda row: -row["links"])
+        shown = [
+            (row["links"], row["category"], f"{row['head']['mrr']:.3f}", f"{row['tail']['mrr']:.3f}", row["relation"])
+            for row in by_links[:20]
+        ]
+        print_table(shown, ("links", "category", "head MRR", "tail MRR", "relation"))
+        if len(by_links) > 20:
+            print_text(f"... and {len(by_links) - 20} more relations; --json lists all")
+
+
+def _cells(metrics: dict[str, float]) -> list[str]:
+    return [f"{value:.1f}" if name == "mr" else f"{value:.4f}" for name, value in metrics.items()]

@@ -1,0 +1,56 @@
+"""``nbfnet info``: what a run folder holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbfnet.cli.options import Json, RunArgument
+from nbfnet.cli.output import print_json, print_table, print_text, print_title
+from nbfnet.training.log import read_log
+from nbfnet.training.run_folder import RunFolder
+
+
+def info(run: RunArgument, json: Json = False) -> None:
+    """Show a run's parameters, configuration, metrics and graph."""
+    folder = RunFolder.open(run)
+    document = _describe(folder)
+    if json:
+        print_json(document)
+        return
+    print_title(f"{folder.path}: {document['graph']['name']} ({document['graph']['kind']})")
+    print_table([(f"graph's {key}", value) for key, value in document["graph"].items() if isinstance(value, int)])
+    print_text()
+    print_title("Parameters")
+    print_table(list(document["parameters"].items()))
+    for section in ("model", "training"):
+        print_text()
+        print_title(section.capitalize())
+        print_table([(key, str(value)) for key, value in document["config"][section].items()])
+    if document["metrics"]:
+        print_text()
+        print_title(f"Best validation, after epoch {document['metrics']['epoch']:.4g} of {document['epochs']:.4g}")
+        print_table([(name, f"{value:.4f}") for name, value in document["metrics"]["valid"].items()])
+
+
+def _describe(folder: RunFolder) -> dict[str, Any]:
+    """The JSON document of ``nbfnet info``."""
+    dataset, log = folder.dataset(), read_log(folder.path)
+    graph = {
+        "name": dataset.name,
+        "kind": dataset.kind,
+        "entities": dataset.train.num_nodes,
+        "relations": dataset.train.num_relations,
+        "train": len(dataset.train.triplets),
+        "valid": len(dataset.valid),
+        "test": len(dataset.test),
+        "split": dataset.split,
+        "fingerprint": folder.manifest["dataset"]["fingerprint"],
+    }
+    return {
+        "parameters": folder.network(dataset).parameter_counts(),
+        "graph": graph,
+        "config": folder.config().model_dump(mode="json"),
+        "metrics": folder.manifest["metrics"],
+        "epochs": log[-1]["epoch"] if log else 0,
+        "log": log,
+    }

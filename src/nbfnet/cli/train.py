@@ -1,0 +1,127 @@
+"""``nbfnet train``: learn a graph's links into a run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nbfnet.cli.options import (
+    Columns,
+    Delimiter,
+    Header,
+    Json,
+    Names,
+    PaperSplit,
+    SkipBadLines,
+    Source,
+    Types,
+)
+from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
+from nbfnet.cli.sources import open_graph
+from nbfnet.config import Config, make_config, parse_settings, read_toml
+from nbfnet.distributed import gather_team
+from nbfnet.graph.graph import Dataset
+from nbfnet.graph.loading import split_source
+from nbfnet.training.curves import draw_curves, require_matplotlib
+from nbfnet.training.loop import train as learn
+from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import begin, resume
+
+Run = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to go on in.")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file, as in experiments/.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Overrule one key, such as model.layers=4. May be repeated."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the folder's last checkpoint.")]
+EpochCount = Annotated[int | None, typer.Option("--epochs", metavar="NUMBER", min=0, help="How many epochs in all.")]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="The seed of everything random.")
+]
+Plot = Annotated[bool, typer.Option("--plot", help="Draw the learning curves into RUN/curves.png (needs matplotlib).")]
+
+
+def train(
+    source: Source,
+    output: Run,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    continues: Resume = False,
+    epochs: EpochCount = None,
+    seed: SeedOption = None,
+    paper_split: PaperSplit = False,
+    plot: Plot = False,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    columns: Columns = None,
+    skip_bad_lines: SkipBadLines = False,
+    names: Names = None,
+    types: Types = None,
+    json: Json = False,
+) -> None:
+    """Train a network on a graph.
+
+    What is not configured is chosen from the graph, and printed. A graph that comes without a split is split by the
+    seed. Ctrl-C stops with a checkpoint, and --resume goes on from it; so does a run that was killed. Under torchrun
+    several processes share the work.
+    """
+    if plot:
+        require_matplotlib()
+    tables = [read_toml(config)] if config else []
+    tables.append(_overrules(settings or [], epochs, seed))
+    before = [RunFolder.open(output).manifest["config"]] if continues else []
+    asked = make_config(*before, *tables).training
+    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
+    dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
+    with gather_team(asked.device) as team:
+        start = resume(output, dataset, *tables) if continues else begin(output, dataset, *tables, team=team)
+        folder, chosen = start
+        if team.leads:
+            _report_start(folder, dataset, chosen)
+        learn(folder, dataset, chosen, team=team, listener=_report_validation)
+        if team.leads:
+            if plot:
+                draw_curves(folder.path)
+            _report_end(folder, json)
+
+
+def _overrules(settings: list[str], epochs: int | None, seed: int | None) -> dict[str, Any]:
+    """What the command line says, as a table of a configuration."""
+    table = parse_settings(settings)
+    given = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
+    if given:
+        table["training"] = {**table.get("training", {}), **given}
+    return table
+
+
+def _report_start(folder: RunFolder, dataset: Dataset, config: Config) -> None:
+    report_note(f"{dataset.name}: {dataset.kind}, {dataset.train.num_nodes:,} entities, split {dataset.split}")
+    if dataset.train.triplets.weight is not None:
+        report_note("the graph's weights are for 'nbfnet paths': a network learns from its links alone")
+    if not len(dataset.valid):
+        report_note("there are no valid links: the network of the last epoch is kept")
+    for section in ("model", "training"):
+        table = getattr(config, section).model_dump()
+        report_note(f"{section}: {', '.join(f'{key} {_plain(value)}' for key, value in table.items())}")
+
+
+def _plain(value: object) -> object:
+    return "none" if value is None else value
+
+
+def _report_validation(entry: dict[str, Any]) -> None:
+    metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
+    report_note(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}")
+
+
+def _report_end(folder: RunFolder, json: bool) -> None:
+    best = folder.manifest["metrics"]
+    if json:
+        print_json({"run": str(folder.path), "best": best})
+        return
+    if best:
+        print_title(f"{folder.path}: the best network, after epoch {best['epoch']:.4g}")
+        print_table([(name, f"{value:.4f}") for name, value in best["valid"].items()])
+    print_text(f"next: nbfnet evaluate {folder.path}")

@@ -1,0 +1,64 @@
+"""Team: the processes that share one training, as ``torchrun`` starts them; alone, a team of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Team:
+    """This process's number among those that work together, and how many there are."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and talks to the user."""
+        return self.rank == 0
+
+    def share(self, count: int) -> slice:
+        """This process's part of ``count`` things; the parts of a team cover all, each once."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
+    def add(self, tensor: Tensor) -> None:
+        """Sum a tensor over the team, in place."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+
+    def add_counts(self, *counts: npt.NDArray[np.int64]) -> None:
+        """Sum whole numbers over the team, in place and exactly."""
+        for count in counts if self.size > 1 else ():
+            dist.all_reduce(torch.from_numpy(count))
+
+    def wait(self) -> None:
+        """Until every process of the team is here."""
+        if self.size > 1:
+            dist.barrier()
+
+
+ALONE = Team()
+
+
+@contextmanager
+def gather_team(device: str = "cpu") -> Iterator[Team]:
+    """The team that ``torchrun`` described in the environment; it parts when the block ends."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield ALONE
+        return
+    # Counts are summed on the CPU whatever the device: both backends are needed there.
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
+    try:
+        yield Team(dist.get_rank(), size)
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,129 @@
+"""Batches: the training links in random order, each asked as a query with an answer and its negatives.
+
+Nothing random is remembered: the order of an epoch comes from (seed, epoch), the negatives of a batch from (seed,
+epoch, batch), so a training that was interrupted goes on exactly as it would have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from nbfnet.config import TrainingConfig
+from nbfnet.errors import TrainingError
+from nbfnet.graph.graph import Graph
+from nbfnet.graph.inverse import invert
+from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.negatives import StrictNegatives
+from nbfnet.sampling.pair_negatives import PairNegatives
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Queries with their candidates: logits reshaped to (link, 1 + n) have the answer first, then its negatives."""
+
+    source: Int32  # (query,)
+    relation: Int32  # (query,)
+    target: Int32  # (query, candidate)
+    links: int
+
+    def take(self, links: slice) -> Batch:
+        """The queries of some of the links."""
+        per_link = len(self.source) // self.links
+        rows = slice(links.start * per_link, links.stop * per_link)
+        return Batch(self.source[rows], self.relation[rows], self.target[rows], links.stop - links.start)
+
+
+class Batches(Protocol):
+    """Makes the batches of a training."""
+
+    num_links: int
+
+    def make(self, links: Int64, generator: np.random.Generator) -> Batch:
+        """The batch of some of the links, by number."""
+
+
+class Epochs:
+    """The sequence of batches: epoch after epoch, every link once in each."""
+
+    def __init__(self, batches: Batches, config: TrainingConfig) -> None:
+        self._batches, self._size, self._seed = batches, config.batch_size, config.seed
+        self.num_links = batches.num_links
+        self.length = -(-self.num_links // self._size)  # batches of an epoch
+        self._order: tuple[int, Int64] = (-1, np.empty(0, dtype=np.int64))
+
+    def batch(self, epoch: int, number: int) -> Batch:
+        """The batch ``number`` < ``length`` of an epoch, both from 0."""
+        if self._order[0] != epoch:
+            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(self.num_links)
+        links = self._order[1][number * self._size : (number + 1) * self._size]
+        return self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
+
+
+class LinkBatches(Batches):
+    """Knowledge graphs: half of a batch corrupts the tail, half the head, asked as the tail of the inverse relation."""
+
+    def __init__(self, graph: Graph, negatives: int) -> None:
+        known = KnownAnswers(graph.triplets, num_nodes=graph.num_nodes, num_relations=graph.num_relations)
+        self._negatives, self._count = StrictNegatives(known, graph.types), negatives
+        self._num_relations = graph.num_relations
+        facts = graph.triplets
+        # A query whose every candidate is right has nothing to learn from: its link is asked the other way, or not.
+        tail_asked = self._can_be_asked(facts.head, facts.relation, facts.tail)
+        head_asked = self._can_be_asked(facts.tail, invert(facts.relation, graph.num_relations), facts.head)
+        askable = tail_asked | head_asked
+        if not askable.any():
+            raise TrainingError(
+                f"{graph.name}: no training fact has a wrong answer to learn from, every entity is a right one for "
+                f"every query ({len(facts)} facts, {graph.num_nodes} entities); give a larger or sparser graph"
+            )
+        self._links = facts.take(askable)
+        self._only_tail, self._only_head = ~head_asked[askable], ~tail_asked[askable]
+        self.num_links = len(self._links)
+
+    def make(self, links: Int64, generator: np.random.Generator) -> Batch:
+        """One query for each link."""
+        asked = self._links.take(links)
+        backwards = np.arange(len(links)) >= (len(links) + 1) // 2
+        backwards = (backwards | self._only_head[links]) & ~self._only_tail[links]
+        source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
+        relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
+        negatives = self._negatives.draw(source, relation, answer, self._count, generator)
+        return Batch(source, relation, np.concatenate([answer[:, None], negatives], axis=1), len(links))
+
+    def _can_be_asked(self, source: Int32, relation: Int32, answer: Int32) -> npt.NDArray[np.bool_]:
+        return self._negatives.count_allowed(source, relation, answer) > 0
+
+
+class PairBatches(Batches):
+    """Homogeneous graphs: each edge against n random pairs without an edge, every pair a query of its own."""
+
+    def __init__(self, graph: Graph, negatives: int) -> None:
+        self._edges: Triplets = graph.triplets
+        self._negatives, self._count = PairNegatives(graph.triplets, num_nodes=graph.num_nodes), negatives
+        self.num_links = len(self._edges)
+
+    def make(self, links: Int64, generator: np.random.Generator) -> Batch:
+        """1 + n queries for each link, with one candidate each."""
+        asked = self._edges.take(links)
+        shape = len(links), self._count
+        u, v = self._negatives.draw(len(links) * self._count, generator)
+        source = np.concatenate([asked.head[:, None], u.reshape(shape)], axis=1).ravel()
+        target = np.concatenate([asked.tail[:, None], v.reshape(shape)], axis=1).reshape(-1, 1)
+        return Batch(source, np.zeros_like(source), target, len(links))
+
+
+def make_batches(graph: Graph, config: TrainingConfig) -> Epochs:
+    """The batches of a graph's facts.
+
+    Raises:
+        TrainingError: there is nothing to learn from.
+    """
+    if not len(graph.triplets):
+        raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
+    kind = PairBatches if graph.kind == "homogeneous" else LinkBatches
+    return Epochs(kind(graph, config.negatives), config)

@@ -1,0 +1,47 @@
+"""Sound defaults for a graph, where nothing else is configured."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from nbfnet.config import ModelConfig
+from nbfnet.graph.graph import Dataset
+
+# With W_r q + b_r every relation has d x d parameters of its own: enough relations, and facts for each, must be there.
+_MANY_RELATIONS, _FACTS_PER_RELATION = 30, 100
+_VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
+
+
+def default_config(dataset: Dataset) -> dict[str, Any]:
+    """The configuration that the paper found for graphs like this one, as the tables of a TOML file."""
+    training: dict[str, Any] = {"batch_size": _batch_size(dataset)}
+    if (sample := _validation_sample(dataset)) is not None:
+        training["validation_sample"] = sample
+    if dataset.kind == "homogeneous":
+        model = {"edges": "independent", "symmetric": True}
+        return {"model": model, "training": {**training, "negatives": 1, "hiding": "pair"}}
+    graph = dataset.train
+    dependent = graph.num_relations >= _MANY_RELATIONS and (
+        len(graph.triplets) >= _FACTS_PER_RELATION * graph.num_relations
+    )
+    # Many relations link the same two nodes in many ways: any of them would give the answer away.
+    hiding = "pair" if graph.num_relations >= _MANY_RELATIONS else "triplet"
+    model = {"edges": "dependent" if dependent else "independent"}
+    return {"model": model, "training": {**training, "hiding": hiding, "temperature": 0.5 if dependent else 1.0}}
+
+
+def _batch_size(dataset: Dataset) -> int:
+    """64 queries, or as many as the representations of all their nodes fit into half of the memory."""
+    model = ModelConfig()
+    of_query = 4 * model.dim * model.layers * max(1, dataset.train.num_nodes)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return max(1, min(64, memory // of_query))
+
+
+def _validation_sample(dataset: Dataset) -> int | None:
+    """None, all links, unless ranking them passes over too many edges."""
+    if dataset.kind == "homogeneous":
+        return None
+    affordable = max(200, _VALIDATION_EDGES // (4 * max(1, len(dataset.train.triplets))))
+    return affordable if affordable < len(dataset.valid) else None

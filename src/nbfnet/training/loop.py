@@ -1,0 +1,159 @@
+"""The training loop: epochs of steps, validations, the best network kept, a checkpoint every few minutes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbfnet.config import Config
+from nbfnet.distributed import ALONE, Team
+from nbfnet.errors import TrainingError
+from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.graph import Dataset
+from nbfnet.progress import stage
+from nbfnet.training.batches import make_batches
+from nbfnet.training.checkpoint import load_checkpoint, save_checkpoint
+from nbfnet.training.interrupt import uninterrupted
+from nbfnet.training.log import Log
+from nbfnet.training.run_folder import RunFolder, initial_network
+from nbfnet.training.step import Optimization
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+def train(folder: RunFolder, dataset: Dataset, config: Config, *, team: Team = ALONE, listener: Listener) -> None:
+    """Train until the configured number of epochs, from where the folder's checkpoint stands.
+
+    Args:
+        folder: where everything is written, by the team's leader.
+        dataset: what the folder was made for.
+        config: the folder's, perhaps with another number of epochs.
+        team: processes that share the work.
+        listener: is told of every validation, as the log is.
+
+    Raises:
+        TrainingError: there is nothing to learn from, or the loss is not finite.
+        RunFolderError: the folder cannot be read or written.
+    """
+    training = _Training(folder, dataset, config, team, listener)
+    try:
+        training.run()
+    except KeyboardInterrupt:
+        training.save()
+        raise
+
+
+class _Training:
+    def __init__(self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener) -> None:
+        self.folder, self.dataset, self.config, self.team = folder, dataset, config.training, team
+        self.listener = listener
+        self.network = initial_network(config, dataset).to(self.config.device)
+        self.optimization = Optimization(self.network, dataset.train, self.config, team)
+        self.progress = load_checkpoint(folder.path, self.network, self.optimization.optimizer)
+        self.epochs = make_batches(dataset.train, self.config)
+        self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
+        # The batches of an epoch after which there is a validation.
+        parts = np.arange(1, self.config.validations_per_epoch + 1) / self.config.validations_per_epoch
+        self.validate_after = set(np.ceil(parts * self.epochs.length).astype(int).tolist())
+        self.last_save = time.monotonic()
+
+    def run(self) -> None:
+        while self.progress.epoch < self.config.epochs:
+            self._train_until_validation()
+            with stage(f"validating after epoch {self._epochs_done():.4g}"):
+                self._validate()
+            if self.progress.batch == self.epochs.length:
+                self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+            self.save()
+
+    def save(self) -> None:
+        """Write a checkpoint: parameters and counters always belong together between two steps."""
+        if self.team.leads:
+            with uninterrupted():
+                save_checkpoint(self.folder.path, self.network, self.optimization.optimizer, self.progress)
+        self.last_save = time.monotonic()
+
+    def _train_until_validation(self) -> None:
+        progress = self.progress
+        with stage(f"epoch {progress.epoch + 1} of {self.config.epochs}") as report:
+            while True:
+                self._step()
+                share = self._epochs_done() / self.config.epochs
+                report(share, f"  loss {progress.loss_sum / progress.links:.4f}  {self._speed()}{self._best()}")
+                if progress.batch in self.validate_after:
+                    return
+                if time.monotonic() - self.last_save >= 60 * self.config.checkpoint_minutes:
+                    self.save()
+
+    def _step(self) -> None:
+        begin, progress = time.monotonic(), self.progress
+        batch = self.epochs.batch(progress.epoch, progress.batch)
+        try:
+            loss = self.optimization.compute_gradients(batch)
+        except TrainingError as error:
+            raise TrainingError(
+                f"epoch {progress.epoch + 1}, batch {progress.batch + 1} (step {progress.step + 1}): {error}; training "
+                "has stopped, the last good checkpoint and the best network are kept; begin again with a lower "
+                f"learning rate, for example --set training.learning_rate={self.config.learning_rate / 2:g}"
+            ) from None
+        with uninterrupted():
+            self.optimization.optimizer.step()
+            progress.batch, progress.step = progress.batch + 1, progress.step + 1
+            progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
+            progress.seconds += time.monotonic() - begin
+
+    def _validate(self) -> None:
+        begin = time.monotonic()
+        metrics = self._metrics()
+        entry = {
+            "epoch": self._epochs_done(),
+            "step": self.progress.step,
+            "loss": self.progress.loss_sum / self.progress.links,
+            "valid": metrics,
+            "training_seconds": self.progress.seconds,
+            "validation_seconds": time.monotonic() - begin,
+        }
+        with uninterrupted():
+            self._record(entry)
+
+    def _record(self, entry: dict[str, Any]) -> None:
+        """Keep a validation's outcome; a process killed within leaves files that are written again, the same."""
+        progress, name = self.progress, selection_metric(self.dataset)
+        metrics, best = entry["valid"], progress.best.get("valid", {})
+        if not metrics or not best or metrics[name] > best[name]:
+            progress.best = {key: entry[key] for key in ("epoch", "step", "valid")}
+            if self.team.leads:
+                self.folder.write_network(self.network, entry["epoch"])
+                self.folder.update(metrics=progress.best)
+        if self.log is not None:
+            progress.log_bytes = self.log.append(entry)
+            self.listener(entry)
+        progress.loss_sum, progress.links = 0.0, 0
+
+    def _metrics(self) -> dict[str, float]:
+        if not len(self.dataset.valid):
+            return {}
+        scorer = NetworkScorer(self.network, self.dataset.train.message_csr, self.config.device)
+        sample = self.config.validation_sample
+        return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.document()
+
+    def _epochs_done(self) -> float:
+        return self.progress.epoch + self.progress.batch / self.epochs.length
+
+    def _speed(self) -> str:
+        links = (self.progress.epoch * self.epochs.num_links) + self.progress.batch * self.config.batch_size
+        return f"{links / self.progress.seconds:.3g} queries/s" if self.progress.seconds else ""
+
+    def _best(self) -> str:
+        name = selection_metric(self.dataset)
+        best = self.progress.best.get("valid")
+        return f"  best valid {name} {best[name]:.4f}" if best else ""
+
+
+def selection_metric(dataset: Dataset) -> str:
+    """The validation metric that chooses the network."""
+    return "auroc" if dataset.kind == "homogeneous" else "mrr"

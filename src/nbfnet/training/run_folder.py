@@ -1,0 +1,145 @@
+"""RunFolder: a trained network with everything it needs, on disk.
+
+    manifest.json           format version, configuration, graph, metrics
+    model.safetensors       the parameters with the best validation metric
+    data/                   the graph it learned from, with its names and its valid and test links: a store
+    log.jsonl               one line for each validation
+    checkpoint.safetensors  parameters, Adam's moments and counters, to go on from
+
+The folder appears whole, and every file in it is replaced whole: it can be opened at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nbfnet.config import Config, make_config
+from nbfnet.errors import NbfnetError, RunFolderError
+from nbfnet.graph.atomic import new_folder, replacing
+from nbfnet.graph.fingerprint import fingerprint
+from nbfnet.graph.graph import Dataset
+from nbfnet.graph.store import read_store, write_store
+from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.training.tensor_file import read_tensors, write_error, write_tensors
+
+FORMAT, VERSION = "nbfnet-run", 1
+MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
+_NOT_A_RUN = "give a folder that 'nbfnet train' wrote"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """An existing run folder, with its manifest."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def create(cls, path: Path, dataset: Dataset, config: Config) -> RunFolder:
+        """A new folder with a freshly initialized network; it appears complete or not at all.
+
+        Raises:
+            GraphFormatError: the folder exists already, or cannot be written.
+        """
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "dataset": {
+                "name": dataset.name,
+                "kind": dataset.kind,
+                "split": dataset.split,
+                "fingerprint": fingerprint(dataset),
+            },
+            "vocabulary": f"{DATA}/train",  # where the names are
+            "config": config.model_dump(mode="json"),
+            "metrics": {},
+        }
+        with new_folder(path) as draft:
+            write_store(dataset, draft / DATA)
+            write_tensors(draft / MODEL, initial_network(config, dataset).state_dict(), {"epoch": 0})
+            _write_json(draft / MANIFEST, manifest)
+        return cls(path, manifest)
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """An existing folder.
+
+        Raises:
+            RunFolderError: it is not there, not a run folder, of another version, or damaged.
+        """
+        file = path / MANIFEST
+        if not path.is_dir():
+            raise RunFolderError(path, "there is no such folder", _NOT_A_RUN)
+        if not file.is_file():
+            raise RunFolderError(path, f"it has no {MANIFEST}, so it is no run folder", _NOT_A_RUN)
+        try:
+            manifest = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunFolderError(
+                file, f"it cannot be read: {error}", "restore it from a copy, or train again"
+            ) from None
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise RunFolderError(path, f"{MANIFEST} is not that of a run folder", _NOT_A_RUN)
+        if manifest.get("version") != VERSION:
+            found = manifest.get("version")
+            remedy = "use the release of nbfnet that wrote it, or train again"
+            raise RunFolderError(path, f"its format is version {found}, this release reads {VERSION}", remedy)
+        for key, kind in (("dataset", dict), ("config", dict), ("metrics", dict)):
+            if not isinstance(manifest.get(key), kind):
+                raise RunFolderError(file, f"its key {key!r} is missing or damaged", "train again")
+        return cls(path, manifest)
+
+    def config(self) -> Config:
+        """The configuration of the training."""
+        return make_config(self.manifest["config"], origin=str(self.path / MANIFEST))
+
+    def dataset(self) -> Dataset:
+        """The graph it learned from, and its links."""
+        try:
+            return read_store(self.path / DATA)
+        except NbfnetError as error:
+            raise RunFolderError(self.path / DATA, str(error), "train again, or restore it from a copy") from None
+
+    def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
+        """The best network so far."""
+        network = _new_network(self.config(), dataset)
+        tensors, _ = read_tensors(self.path / MODEL)
+        try:
+            network.load_state_dict(tensors)
+        except RuntimeError:
+            what = "its tensors are not those of the network that the manifest describes"
+            raise RunFolderError(self.path / MODEL, what, "train again, or restore it from a copy") from None
+        return network.to(device).eval()
+
+    def write_network(self, network: NeuralBellmanFordNetwork, epoch: float) -> None:
+        """Replace the best network."""
+        write_tensors(self.path / MODEL, network.state_dict(), {"epoch": epoch})
+
+    def update(self, **entries: Any) -> None:
+        """Replace some entries of the manifest."""
+        self.manifest.update(entries)
+        try:
+            _write_json(self.path / MANIFEST, self.manifest)
+        except OSError as error:
+            raise write_error(self.path / MANIFEST, error) from None
+
+
+def initial_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwork:
+    """A network for a dataset's relations, initialized by the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.training.seed)
+        return _new_network(config, dataset)
+
+
+def _new_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwork:
+    return NeuralBellmanFordNetwork(config.model, dataset.train.num_relation_ids)
+
+
+def _write_json(file: Path, document: dict[str, Any]) -> None:
+    with replacing(file) as partial:
+        partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

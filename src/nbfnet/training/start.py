@@ -1,0 +1,91 @@
+"""Beginning a training, or going on with one: what is checked before the first step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbfnet.config import Config, make_config
+from nbfnet.distributed import ALONE, Team
+from nbfnet.errors import RunFolderError, TrainingError
+from nbfnet.graph.fingerprint import fingerprint
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.triplets import Triplets
+from nbfnet.training.checkpoint import FILE
+from nbfnet.training.defaults import default_config
+from nbfnet.training.run_folder import RunFolder
+
+
+def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
+    """A new run folder, with the defaults for the dataset overruled by the tables of a configuration.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        GraphFormatError: the folder exists already, or cannot be written.
+        TrainingError: the dataset cannot be learned.
+    """
+    config = make_config(default_config(dataset), *tables)
+    check_dataset(dataset)
+    if team.leads:
+        RunFolder.create(path, dataset, config)
+    team.wait()
+    return RunFolder.open(path), config
+
+
+def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFolder, Config]:
+    """An existing run folder; tables may change only what does not change the steps taken so far.
+
+    Raises:
+        RunFolderError: the folder is not one of this dataset, or its configuration is another.
+    """
+    folder = RunFolder.open(path)
+    if folder.manifest["dataset"].get("fingerprint") != fingerprint(dataset):
+        learned = folder.manifest["dataset"].get("name")
+        remedy = "give the graph that it was begun with (the same seed and --paper-split, if it was split), or begin in another folder"
+        raise RunFolderError(path, f"this training was begun with another graph ({learned})", remedy)
+    before = folder.config()
+    config = make_config(before.model_dump(mode="json"), *tables)
+    changed = _changed(before, config)
+    if changed:
+        remedy = "leave them out, or begin in another folder"
+        raise RunFolderError(path, f"a training that goes on cannot change {', '.join(changed)}", remedy)
+    if not (path / FILE).exists() and folder.manifest["metrics"]:
+        raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
+    return folder, config
+
+
+_MAY_CHANGE = {"epochs", "checkpoint_minutes", "device"}
+
+
+def _changed(before: Config, after: Config) -> list[str]:
+    old, new = before.training.model_dump(), after.training.model_dump()
+    training = [f"training.{key}" for key in old if old[key] != new[key] and key not in _MAY_CHANGE]
+    return [*training, *(["model"] if before.model != after.model else [])]
+
+
+def check_dataset(dataset: Dataset) -> None:
+    """Refuse what cannot be learned: no facts, no pair to tell apart, links of relations without a fact.
+
+    Raises:
+        TrainingError: names what is missing.
+    """
+    graph = dataset.train
+    if not len(graph.triplets):
+        raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
+    if graph.num_nodes < 2:
+        raise TrainingError(f"{graph.name}: it has a single entity, so there is nothing to tell apart")
+    for part, links in (("valid", dataset.valid), ("test", dataset.test)):
+        _check_relations(graph, part, links)
+
+
+def _check_relations(graph: Graph, part: str, links: Triplets) -> None:
+    known = np.isin(links.relation, graph.triplets.relation)
+    if not known.all():
+        unknown = sorted({graph.relations.label(r) for r in links.relation[~known].tolist()})
+        shown = ", ".join(repr(name) for name in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        raise TrainingError(
+            f"{graph.name}: {np.count_nonzero(~known)} {part} links have a relation that no training fact has: "
+            f"{shown}; a network cannot learn it: leave these links out, or move some of them to the training facts"
+        )

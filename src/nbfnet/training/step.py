@@ -1,0 +1,69 @@
+"""What a training step computes: hide the batch's edges, score, loss, gradients; and Adam, which takes it."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from nbfnet.config import TrainingConfig
+from nbfnet.distributed import Team
+from nbfnet.errors import TrainingError
+from nbfnet.graph.graph import Graph
+from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.sampling.query_edges import QueryEdges
+from nbfnet.training.batches import Batch
+from nbfnet.training.loss import link_loss
+
+
+class Optimization:
+    """A network and its optimizer, on the facts of one graph.
+
+    A team shares each batch: every process scores its part, on the same graph, and the gradients are summed, so that
+    any number of processes takes the same step, to rounding.
+    """
+
+    def __init__(self, network: NeuralBellmanFordNetwork, graph: Graph, config: TrainingConfig, team: Team) -> None:
+        self.network, self.config, self.team = network, config, team
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+        self._edges = QueryEdges(graph.message_csr, graph.kind, config.hiding)
+
+    def compute_gradients(self, batch: Batch) -> float:
+        """The batch's mean loss; its gradients are with the parameters, for the optimizer's step.
+
+        Raises:
+            TrainingError: the loss or a gradient is not finite.
+        """
+        self.network.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        return self._gather_gradients(self._loss(batch))
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """This process's share of the batch's mean loss."""
+        csr = self._edges.csr.hide(self._edges.slots(batch.source, batch.relation, batch.target))
+        own = batch.take(self.team.share(batch.links))
+        if not own.links:
+            return torch.zeros((), device=self.config.device)
+        graph = MessageGraph(csr, self.config.device)
+        ids = (torch.from_numpy(part).long().to(graph.device) for part in (own.source, own.relation, own.target))
+        logits = self.network.score(graph, *ids).view(own.links, -1)
+        return link_loss(logits, self.config.temperature) * (own.links / batch.links)
+
+    def _gather_gradients(self, loss: Tensor) -> float:
+        """The loss of the whole batch; every process gets the gradients of it."""
+        if loss.requires_grad:
+            loss.backward()  # type: ignore[no-untyped-call]
+        parameters = list(self.network.parameters())
+        # A parameter that no query used has no gradient: zero, as in a process that did use it.
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        flat = torch.cat([loss.detach().reshape(1), *(part.reshape(-1) for part in parts)])
+        self.team.add(flat)
+        total, norm = float(flat[0]), float(flat[1:].norm())
+        if not (math.isfinite(total) and math.isfinite(norm)):
+            raise TrainingError(f"the loss is {total:g}, the norm of its gradient {norm:g}")
+        pieces = flat[1:].split([p.numel() for p in parameters])
+        for parameter, piece in zip(parameters, pieces, strict=True):
+            parameter.grad = piece.view_as(parameter)
+        return total

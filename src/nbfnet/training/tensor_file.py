@@ -1,0 +1,65 @@
+"""Tensors with a JSON description in one safetensors file, checked when read; never a pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from nbfnet.errors import RunFolderError
+from nbfnet.graph.atomic import replacing
+
+
+def write_tensors(file: Path, tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> None:
+    """Write a file that appears whole, or leaves the one before it.
+
+    Raises:
+        RunFolderError: it cannot be written, because the disk is full for example.
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(description)
+    try:
+        with replacing(file) as partial:
+            save_file(plain, partial, metadata={"description": text, "checksum": _checksum(plain, text)})
+    except (OSError, SafetensorError) as error:
+        raise write_error(file, error) from None
+
+
+def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and the description.
+
+    Raises:
+        RunFolderError: the file is missing, damaged or not one of these.
+    """
+    try:
+        with safe_open(file, framework="pt") as opened:
+            metadata = opened.metadata() or {}
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        text = metadata["description"]
+        if metadata["checksum"] != _checksum(tensors, text):
+            raise ValueError("its checksum is wrong")
+        return tensors, json.loads(text)
+    except (OSError, SafetensorError, LookupError, ValueError) as error:
+        what = "it is missing" if isinstance(error, FileNotFoundError) else f"it is damaged: {error}"
+        raise RunFolderError(file, what, "train again, or restore the folder from a copy") from None
+
+
+def write_error(file: Path, error: Exception) -> RunFolderError:
+    """What to say when a file of a run folder cannot be written."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    remedy = "check its space and permissions; what was written before is whole: go on with --resume"
+    return RunFolderError(file, f"cannot be written: {reason}", remedy)
+
+
+def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()
