@@ -66,8 +66,7 @@ def _require_entities(asked: Graph, graph: Graph, learned: Graph, origin: Path) 
 
 
 def _ids(names: Iterable[str], known: Vocabulary, origin: Path, remedy: str) -> Int32:
-    found = np.array([_id(name, known, origin, remedy) for name in names], dtype=np.int32)
-    return found
+    return np.array([_id(name, known, origin, remedy) for name in names], dtype=np.int32)
 
 
 def _id(name: str, known: Vocabulary, origin: Path, remedy: str) -> int:

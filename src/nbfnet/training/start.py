@@ -43,7 +43,10 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
     folder = RunFolder.open(path)
     if folder.manifest["dataset"].get("fingerprint") != fingerprint(dataset):
         learned = folder.manifest["dataset"].get("name")
-        remedy = "give the graph that it was begun with (the same seed and --paper-split, if it was split), or begin in another folder"
+        remedy = (
+            "give the graph that it was begun with, with the same --seed and --paper-split if it was split, "
+            "or begin in another folder"
+        )
         raise RunFolderError(path, f"this training was begun with another graph ({learned})", remedy)
     before = folder.config()
     config = make_config(before.model_dump(mode="json"), *tables)
