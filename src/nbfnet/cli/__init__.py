@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nbfnet.cli import data, demo, evaluate, info, paths, train
+from nbfnet.cli import data, demo, evaluate, info, paths, reproduce, train
 from nbfnet.cli.output import accept_any_name, print_text, report_error
 from nbfnet.errors import NbfnetError
 from nbfnet.progress import show_progress
@@ -23,6 +23,7 @@ app.command()(paths.paths)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(info.info)
+app.command()(reproduce.reproduce)
 
 
 def _print_version(asked: bool) -> None:

@@ -80,7 +80,7 @@ def train(
         folder, chosen = start
         if team.leads:
             _report_start(folder, dataset, chosen)
-        learn(folder, dataset, chosen, team=team, listener=_report_validation)
+        learn(folder, dataset, chosen, team=team, listener=report_validation)
         if team.leads:
             if plot:
                 draw_curves(folder.path)
@@ -111,7 +111,8 @@ def _plain(value: object) -> object:
     return "none" if value is None else value
 
 
-def _report_validation(entry: dict[str, Any]) -> None:
+def report_validation(entry: dict[str, Any]) -> None:
+    """One line on standard error for each validation."""
     metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
     report_note(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}")
 

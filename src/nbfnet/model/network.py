@@ -128,10 +128,10 @@ class NeuralBellmanFordNetwork(nn.Module):
         frontier = self._frontier(graph, query_source, query_relation, (begin, nodes))
         if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
             return self._in_parts(needed, self._represent, graph, source, relation, target)
-        in_order = evaluate_rows(self.indicator, self._iterations(), frontier)[frontier.target_rows()].view(
-            *target.shape, self.config.dim
-        )
-        return in_order[torch.argsort(order)]
+        rows = evaluate_rows(self.indicator, self._iterations(), frontier)
+        # Not rows[...]: its gradient is summed by threads in any order, so that no two runs are the same.
+        in_order = rows.index_select(0, frontier.target_rows()).view(*target.shape, self.config.dim)
+        return in_order.index_select(0, torch.argsort(order))
 
     def pair_representation(
         self,

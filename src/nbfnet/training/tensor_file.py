@@ -15,6 +15,8 @@ from torch import Tensor
 from nbfnet.errors import RunFolderError
 from nbfnet.graph.atomic import replacing
 
+KEY = "nbfnet"  # one entry alone: several are written in any order, and equal files should have equal bytes
+
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> None:
     """Write a file that appears whole, or leaves the one before it.
@@ -26,7 +28,7 @@ def write_tensors(file: Path, tensors: Mapping[str, Tensor], description: Mappin
     text = json.dumps(description)
     try:
         with replacing(file) as partial:
-            save_file(plain, partial, metadata={"description": text, "checksum": _checksum(plain, text)})
+            save_file(plain, partial, metadata={KEY: json.dumps([text, _checksum(plain, text)])})
     except (OSError, SafetensorError) as error:
         raise write_error(file, error) from None
 
@@ -39,13 +41,12 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     try:
         with safe_open(file, framework="pt") as opened:
-            metadata = opened.metadata() or {}
+            text, checksum = json.loads((opened.metadata() or {})[KEY])
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        text = metadata["description"]
-        if metadata["checksum"] != _checksum(tensors, text):
+        if checksum != _checksum(tensors, text):
             raise ValueError("its checksum is wrong")
         return tensors, json.loads(text)
-    except (OSError, SafetensorError, LookupError, ValueError) as error:
+    except (OSError, SafetensorError, LookupError, ValueError, TypeError) as error:
         what = "it is missing" if isinstance(error, FileNotFoundError) else f"it is damaged: {error}"
         raise RunFolderError(file, what, "train again, or restore the folder from a copy") from None
 

@@ -1,0 +1,58 @@
+"""``nbfnet reproduce``: a published result, run here, beside the paper's."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nbfnet.cli.options import Json
+from nbfnet.cli.output import print_json, print_table, print_text, print_title
+from nbfnet.cli.train import EpochCount, report_validation
+from nbfnet.config import make_config, read_toml
+from nbfnet.graph.atomic import replacing
+from nbfnet.training.reproduction import Reproduction
+
+Experiment = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A file of experiments/, or one like it.")]
+Runs = Annotated[
+    Path,
+    typer.Option("--runs", metavar="FOLDER", help="Where the run folders are, new ones and those to go on in."),
+]
+Results = Annotated[Path, typer.Option("--results", metavar="FOLDER", help="Where to write the result as a JSON file.")]
+
+
+def reproduce(
+    experiment: Experiment,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
+    epochs: EpochCount = None,
+    json: Json = False,
+) -> None:
+    """Run an experiment, and print its result beside the paper's.
+
+    One run for each seed of the file; the mean counts. What was interrupted goes on from its last checkpoint.
+    """
+    config = make_config(read_toml(experiment), origin=str(experiment))
+    reproduction = Reproduction(experiment.stem, config, runs)
+    document = reproduction.run(epochs=epochs, listener=report_validation)
+    with replacing(results / f"{experiment.stem}.json") as partial:
+        partial.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
+    print_json(document) if json else _print(document)
+
+
+def _print(document: dict[str, Any]) -> None:
+    seeds = ", ".join(str(seed["seed"]) for seed in document["seeds"])
+    print_title(f"{document['experiment']}: mean over the seeds {seeds}")
+    paper = document["paper"]
+    rows = [
+        (name, f"{value:.4f}", f"{paper[name]:g}" if name in paper else "", _difference(value, paper.get(name)))
+        for name, value in document["mean"].items()
+    ]
+    print_table(rows, ("", "here", "paper", "difference"))
+    print_text(document["seeds"][0]["protocol"])
+
+
+def _difference(value: float, paper: float | None) -> str:
+    return "" if paper is None else f"{value - paper:+.4f}"

@@ -1,0 +1,115 @@
+"""Reproducing a published result: one run for each seed, and their mean beside the paper's numbers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbfnet.config import Config, Publication
+from nbfnet.errors import ConfigError
+from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.loading import open_source, split_source
+from nbfnet.training.log import read_log
+from nbfnet.training.loop import Listener, train
+from nbfnet.training.start import begin, resume
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment file, with the folder that its runs are in."""
+
+    name: str
+    config: Config
+    runs: Path
+
+    @property
+    def publication(self) -> Publication:
+        """What is reproduced.
+
+        Raises:
+            ConfigError: the file says nothing of it.
+        """
+        if self.config.experiment is None:
+            raise ConfigError(f"{self.name}: it has no table [experiment] with the published result; see experiments/")
+        return self.config.experiment
+
+    def run(self, *, epochs: int | None, listener: Listener) -> dict[str, Any]:
+        """Train what is not trained yet, evaluate, and compare: the document of ``results/``."""
+        seeds = [self._run_seed(seed, epochs, listener) for seed in self.publication.seeds]
+        names = list(seeds[0]["metrics"])
+        mean = {name: float(np.mean([seed["metrics"][name] for seed in seeds])) for name in names}
+        return {
+            "experiment": self.name,
+            "table": self.publication.table,
+            "source": self.publication.source,
+            "paper": self.publication.paper,
+            "mean": mean,
+            "seeds": seeds,
+            "config": self.config.model_dump(mode="json", exclude={"experiment"}),
+            "machine": describe_machine(),
+            "commit": _commit(),
+        }
+
+    def _run_seed(self, seed: int, epochs: int | None, listener: Listener) -> dict[str, Any]:
+        """One run, begun or gone on with, and its test result."""
+        published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
+        dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
+        configured = self.config.model_dump(mode="json", include={"model", "training"})
+        tables = [configured, {"training": {"seed": seed, **({} if epochs is None else {"epochs": epochs})}}]
+        folder, config = resume(path, dataset, *tables) if path.exists() else begin(path, dataset, *tables)
+        train(folder, dataset, config, listener=listener)
+        network = folder.network(dataset, config.training.device)
+        scorer = NetworkScorer(network, dataset.facts_of_test.message_csr, config.training.device)
+        result = evaluate(scorer, dataset, "test").document()
+        log = read_log(path)
+        return {
+            "seed": seed,
+            "split": dataset.split,
+            "protocol": result["protocol"],
+            "ties": result["ties"],
+            "metrics": result["metrics"],
+            "by_category": result["by_category"],
+            "epochs": log[-1]["epoch"] if log else 0,
+            "best_epoch": folder.manifest["metrics"].get("epoch", 0),
+            "valid": folder.manifest["metrics"].get("valid", {}),
+            "training_seconds": log[-1]["training_seconds"] if log else 0.0,
+            "validation_seconds": sum(entry["validation_seconds"] for entry in log),
+            "evaluation_seconds": result["seconds"],
+            "curve": [{"epoch": entry["epoch"], "loss": entry["loss"], **entry["valid"]} for entry in log],
+        }
+
+
+def describe_machine() -> dict[str, Any]:
+    """What a result was computed on."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "nbfnet": version("nbfnet"),
+    }
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text(encoding="utf-8").splitlines() if facts.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _commit() -> str | None:
+    """The commit that was run, if it was run from a repository; '+' where files had changed."""
+    try:
+        asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--abbrev=12"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() or None
+    except (OSError, subprocess.CalledProcessError):
+        return None
