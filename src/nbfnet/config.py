@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from nbfnet.errors import ConfigError, closest
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+CountOrZero = Annotated[int, Field(ge=0)]
 
 
 class _Frozen(BaseModel):
@@ -21,14 +23,14 @@ class _Frozen(BaseModel):
 class ModelConfig(_Frozen):
     """The design space of a Neural Bellman-Ford Network; the defaults are the paper's."""
 
-    dim: int = Field(32, ge=1)  # d, of every representation
-    layers: int = Field(6, ge=1, le=100)  # T, the number of Bellman-Ford iterations
+    dim: Count = 32  # d, of every representation
+    layers: Annotated[int, Field(ge=1, le=100)] = 6  # T, the number of Bellman-Ford iterations
     message: str = "distmult"  # a registered MESSAGE
     aggregate: str = "pna"  # a registered AGGREGATE
     edges: Literal["dependent", "independent"] = "dependent"  # W_r q + b_r, or b_r
     layer_norm: bool = True
     shortcut: bool = True
-    hidden: tuple[int, ...] = (64,)  # the hidden layers of the score
+    hidden: tuple[Count, ...] = (64,)  # the hidden layers of the score
     learned_zero: bool = False  # INDICATOR with a learned embedding for nodes that are not the source
     symmetric: bool = False  # undirected graphs: score h(u, v) + h(v, u)
     frontier: Literal["auto", "off"] = "auto"  # compute only the rows that matter, or all
@@ -37,15 +39,15 @@ class ModelConfig(_Frozen):
 class TrainingConfig(_Frozen):
     """How a network is trained; the defaults are the paper's for knowledge graphs."""
 
-    epochs: int = Field(20, ge=0)
-    batch_size: int = Field(64, ge=1)  # queries of a step, over all processes
-    negatives: int = Field(32, ge=1)  # n, for each answer
+    epochs: CountOrZero = 20
+    batch_size: Count = 64  # queries of a step, over all processes
+    negatives: Count = 32  # n, for each answer
     temperature: Positive | None = None  # of self-adversarial negatives; none: all weigh the same
     hiding: Literal["triplet", "pair"] = "triplet"  # which edges a batch may not see, see QueryEdges
     learning_rate: Positive = 5e-3  # of Adam
-    seed: int = Field(0, ge=0)  # of everything random: the split, the parameters, the batches
-    validations_per_epoch: int = Field(1, ge=1)
-    validation_sample: int | None = Field(None, ge=1)  # links to validate on; none: all
+    seed: CountOrZero = 0  # of everything random: the split, the parameters, the batches
+    validations_per_epoch: Count = 1
+    validation_sample: Count | None = None  # links to validate on; none: all
     checkpoint_minutes: Positive = 5.0  # at most so much work is lost when the process is killed
     device: str = "cpu"
 
@@ -56,7 +58,7 @@ class Publication(_Frozen):
     source: str  # the dataset
     paper_split: bool = False
     table: str  # where it stands in the paper
-    seeds: tuple[int, ...] = (0,)  # one run for each
+    seeds: Annotated[tuple[CountOrZero, ...], Field(min_length=1)] = (0,)  # one run for each
     paper: dict[str, float]  # the published metrics
 
 

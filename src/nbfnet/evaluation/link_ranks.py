@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from nbfnet.distributed import Team
+from nbfnet.distributed import ALONE, Team
 from nbfnet.evaluation.ranks import Mask, Ranks, filtered_ranks
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.inverse import with_inverses
@@ -40,7 +40,7 @@ def rank_links(
     *,
     batch_size: int,
     progress: Callable[[float], None],
-    team: Team,
+    team: Team = ALONE,
 ) -> LinkRanks:
     """Rank every link's head and tail; queries that share (source, relation) are scored once, by one of the team.
 

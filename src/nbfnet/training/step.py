@@ -63,7 +63,7 @@ class Optimization:
         total, norm = float(flat[0]), float(flat[1:].norm())
         if not (math.isfinite(total) and math.isfinite(norm)):
             raise TrainingError(f"the loss is {total:g}, the norm of its gradient {norm:g}")
-        pieces = flat[1:].split([p.numel() for p in parameters])
+        pieces = torch.split(flat[1:], [p.numel() for p in parameters])
         for parameter, piece in zip(parameters, pieces, strict=True):
             parameter.grad = piece.view_as(parameter)
         return total
