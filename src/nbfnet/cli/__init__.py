@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nbfnet.cli import data, demo, evaluate, info, paths, reproduce, train
+from nbfnet.cli import data, demo, evaluate, info, paths, predict, reproduce, train
 from nbfnet.cli.output import accept_any_name, print_text, report_error
 from nbfnet.errors import NbfnetError
 from nbfnet.progress import show_progress
@@ -22,6 +22,7 @@ app.add_typer(data.app, name="data")
 app.command()(paths.paths)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
+app.command()(predict.predict)
 app.command()(info.info)
 app.command()(reproduce.reproduce)
 

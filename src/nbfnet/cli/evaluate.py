@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import Json, RunArgument, Seed
+from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.distributed import ALONE, Team, gather_team
 from nbfnet.errors import EvaluationError
@@ -23,9 +23,6 @@ from nbfnet.training.run_folder import RunFolder
 SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
 Ties = Annotated[
     TiePolicy, typer.Option(help="Where candidates with the answer's score stand: before it, behind, half.")
-]
-Facts = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Another graph to ask on, of the same relations; needs --queries.")
 ]
 Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, in place of the run's own.")]
 Baselines = Annotated[

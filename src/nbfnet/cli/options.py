@@ -15,6 +15,10 @@ Source = Annotated[
     ),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, which 'nbfnet train' wrote.")]
+Facts = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Ask on this graph, in place of the one that was learned.")
+]
+MoreFacts = Annotated[Path | None, typer.Option(metavar="FILE", help="Facts that join the graph that is asked on.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of everything random.")]
 PaperSplit = Annotated[

@@ -24,6 +24,7 @@ from nbfnet.config import Config, make_config, parse_settings, read_toml
 from nbfnet.distributed import gather_team
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import split_source
+from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.training.curves import draw_curves, require_matplotlib
 from nbfnet.training.loop import train as learn
 from nbfnet.training.run_folder import RunFolder
@@ -82,6 +83,7 @@ def train(
             _report_start(folder, dataset, chosen)
         learn(folder, dataset, chosen, team=team, listener=report_validation)
         if team.leads:
+            calibrate_run(folder, dataset)
             if plot:
                 draw_curves(folder.path)
             _report_end(folder, json)

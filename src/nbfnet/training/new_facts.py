@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from nbfnet.errors import EvaluationError, UnknownNameError
+from nbfnet.graph.extension import with_entities
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.triplets import Int32, Triplets
@@ -27,18 +28,16 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
     asked = read(queries)
     graph = learned.train if facts is None else on_known_relations(read(facts), learned.train, facts)
     _require_entities(asked, graph, learned.train, queries)
-    names = list(dict.fromkeys([*graph.entities, *asked.entities])) if facts is not None else list(graph.entities)
-    if facts is not None:
-        graph = dataclasses.replace(graph, entities=Vocabulary.of(names, labels=learned.train.entities.labels))
-    entity = graph.entities.ids(asked.entities)
-    relation = _relation_ids(asked, learned.train, queries)
-    links = Triplets(entity[asked.triplets.head], relation[asked.triplets.relation], entity[asked.triplets.tail])
+    graph = with_entities(graph, asked.entities)
+    entity, relation = graph.entities.ids(asked.entities), _relation_ids(asked, learned.train, queries)
+    given = asked.triplets
+    links = Triplets(entity[given.head], relation[given.relation], entity[given.tail])
     if facts is None:
         return dataclasses.replace(learned, name=f"{learned.name}, {queries.name}", test=links, test_graph=None)
-    return Dataset(f"{facts.name}, {queries.name}", learned.train, Triplets.empty(), links, graph, split="as given")
+    return Dataset(f"{facts.name}, {queries.name}", learned.train, Triplets.empty(), links, graph)
 
 
-def on_known_relations(graph: Graph, learned: Graph, origin: Path) -> Graph:
+def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Graph:
     """A graph whose relations are numbered as those that a network learned.
 
     Raises:
@@ -54,7 +53,7 @@ def on_known_relations(graph: Graph, learned: Graph, origin: Path) -> Graph:
     return dataclasses.replace(graph, relations=learned.relations, triplets=triplets)
 
 
-def _relation_ids(graph: Graph, learned: Graph, origin: Path) -> Int32:
+def _relation_ids(graph: Graph, learned: Graph, origin: Path | str) -> Int32:
     """(relation,) the learned number of each relation of a graph."""
     return _ids(graph.relations, learned.relations, origin, "a network cannot answer for a relation it never saw")
 
@@ -65,11 +64,11 @@ def _require_entities(asked: Graph, graph: Graph, learned: Graph, origin: Path) 
             _refuse(name, graph.entities, origin, "give a fact with it in --facts, or correct the name")
 
 
-def _ids(names: Iterable[str], known: Vocabulary, origin: Path, remedy: str) -> Int32:
+def _ids(names: Iterable[str], known: Vocabulary, origin: Path | str, remedy: str) -> Int32:
     return np.array([_id(name, known, origin, remedy) for name in names], dtype=np.int32)
 
 
-def _id(name: str, known: Vocabulary, origin: Path, remedy: str) -> int:
+def _id(name: str, known: Vocabulary, origin: Path | str, remedy: str) -> int:
     try:
         return known.id(name)
     except UnknownNameError:
@@ -77,7 +76,7 @@ def _id(name: str, known: Vocabulary, origin: Path, remedy: str) -> int:
         raise
 
 
-def _refuse(name: str, known: Vocabulary, origin: Path, remedy: str) -> None:
+def _refuse(name: str, known: Vocabulary, origin: Path | str, remedy: str) -> None:
     try:
         known.id(name)
     except UnknownNameError as error:

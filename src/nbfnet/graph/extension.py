@@ -1,0 +1,38 @@
+"""A graph with more facts: the same names keep their numbers, new ones follow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import numpy as np
+
+from nbfnet.graph.graph import EntityTypes, Graph
+from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+
+
+def with_entities(graph: Graph, names: Iterable[str]) -> Graph:
+    """The graph with these entities too; those it lacks become isolated nodes after all others."""
+    new = [name for name in dict.fromkeys(names) if name not in graph.entities]
+    if not new:
+        return graph
+    entities = Vocabulary.of([*graph.entities, *new], labels=graph.entities.labels)
+    types = graph.types
+    if types is not None:
+        untyped = np.full(len(new), -1, dtype=np.int32)
+        types = EntityTypes(types.names, np.concatenate([types.of_entity, untyped]))
+    return dataclasses.replace(graph, entities=entities, types=types)
+
+
+def with_facts(graph: Graph, more: Graph) -> Graph:
+    """The graph with the facts of another one too, matched by name.
+
+    Raises:
+        UnknownNameError: a relation that the graph does not have.
+    """
+    relation = graph.relations.ids(more.relations)
+    joined = with_entities(graph, more.entities)
+    entity, facts = joined.entities.ids(more.entities), more.triplets
+    added = Triplets(entity[facts.head], relation[facts.relation], entity[facts.tail], facts.weight)
+    return dataclasses.replace(joined, triplets=joined.triplets.concatenate(added))

@@ -1,0 +1,144 @@
+"""A file of answers: CSV, Parquet or JSON lines, written in one piece, gone on with when it was interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from nbfnet.errors import GraphFormatError, QueryError
+from nbfnet.graph.atomic import replacing
+from nbfnet.graph.database import connect, execute
+from nbfnet.prediction.answers import Answers
+from nbfnet.prediction.query_file import Query
+from nbfnet.progress import stage
+
+FORMATS = (".csv", ".parquet", ".jsonl")
+_COLUMNS = {
+    "query": "BIGINT",  # the query's number in its file, from 1
+    "head": "VARCHAR",
+    "relation": "VARCHAR",
+    "tail": "VARCHAR",
+    "asked": "VARCHAR",
+    "rank": "BIGINT",
+    "answer": "VARCHAR",
+    "label": "VARCHAR",
+    "probability": "DOUBLE",
+    "known": "BOOLEAN",
+}
+
+
+def check_format(file: Path) -> None:
+    """Refuse an ending that stands for no format."""
+    if file.suffix.casefold() not in FORMATS:
+        raise GraphFormatError("this ending stands for no format", file=file, remedy=f"use {', '.join(FORMATS)}")
+
+
+def write_answers(
+    file: Path,
+    queries: Sequence[tuple[int, Query]],
+    answer: Callable[[Query], Answers],
+    identity: str,
+) -> int:
+    """Answer numbered queries into a file; returns how many had been answered before an interruption.
+
+    Answers gather beside the file, one query after the other, and become the file when all are there.
+
+    Args:
+        file: its ending says the format.
+        queries: with their numbers.
+        answer: answers one.
+        identity: of everything that the answers depend on; what was begun with another one is begun anew.
+    """
+    check_format(file)
+    partial = file.with_name(file.name + ".progress")
+    done = _resume(partial, identity)
+    with partial.open("a", encoding="utf-8") as rows, stage(f"answering {len(queries):,} queries") as report:
+        for position, (number, query) in enumerate(queries[done:], start=done):
+            lines = [json.dumps(row, ensure_ascii=False) for row in _rows(number, answer(query))]
+            rows.write("\n".join([*lines, json.dumps({"done": position + 1})]) + "\n")
+            rows.flush()
+            report((position + 1) / len(queries))
+    _convert(partial, file)
+    partial.unlink()
+    return done
+
+
+def _resume(partial: Path, identity: str) -> int:
+    """How many queries are answered; whatever comes after the last complete one is cut off."""
+    if partial.exists():
+        lines = partial.read_bytes().splitlines(keepends=True)
+        if lines and _parse(lines[0]) == {"identity": identity}:
+            marks = [(i, entry["done"]) for i, line in enumerate(lines) if "done" in (entry := _parse(line))]
+            last, done = marks[-1] if marks else (0, 0)
+            with partial.open("r+b") as file:
+                file.truncate(sum(len(line) for line in lines[: last + 1]))
+            return int(done)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    partial.write_text(json.dumps({"identity": identity}) + "\n", encoding="utf-8")
+    return 0
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(line)
+        return parsed if isinstance(parsed, dict) and line.endswith(b"\n") else {}
+    except ValueError:
+        return {}
+
+
+def _rows(number: int, answers: Answers) -> list[dict[str, Any]]:
+    given = {"head": answers.head, "relation": answers.relation, "tail": answers.tail}
+    return [
+        {
+            "query": number,
+            **given,
+            "asked": answers.asked,
+            "rank": answer.rank,
+            "answer": answer.name,
+            "label": answer.label,
+            "probability": answer.probability,
+            "known": answer.known,
+        }
+        for answer in answers
+    ]
+
+
+def _convert(partial: Path, file: Path) -> None:
+    rows = (line for line in partial.read_text(encoding="utf-8").splitlines() if '"rank"' in line)
+    with replacing(file) as target:
+        if file.suffix.casefold() == ".jsonl":
+            target.write_text("".join(f"{line}\n" for line in rows), encoding="utf-8")
+            return
+        _copy([json.loads(line) for line in rows], target, file.suffix.casefold())
+
+
+def _copy(rows: list[dict[str, Any]], target: Path, suffix: str) -> None:
+    """CSV and Parquet are written by DuckDB."""
+    connection = connect()
+    columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+    connection.execute(f"CREATE TABLE answer ({columns})")
+    if rows:
+        places = ", ".join("?" for _ in _COLUMNS)
+        connection.executemany(f"INSERT INTO answer VALUES ({places})", [list(row.values()) for row in rows])
+    options = "FORMAT csv, HEADER" if suffix == ".csv" else "FORMAT parquet"
+    escaped = str(target).replace("'", "''")
+    execute(connection, f"COPY answer TO '{escaped}' ({options})")
+
+
+def parse_shard(text: str | None, count: int) -> slice:
+    """The part i of n, from 1, of ``count`` queries: '2/4' is the second quarter.
+
+    >>> parse_shard("2/4", 10)
+    slice(2, 5, None)
+
+    Raises:
+        QueryError: it is not of that form.
+    """
+    if text is None:
+        return slice(0, count)
+    i, _, n = text.partition("/")
+    if not (i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+        raise QueryError(f"--shard {text!r}: write i/n with 1 <= i <= n, for example 1/4 for the first quarter")
+    return slice(count * (int(i) - 1) // int(n), count * int(i) // int(n))

@@ -1,0 +1,86 @@
+"""Answers to a query, by name: what is printed, written and shown in notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+QUESTION = "?"  # stands for what is asked
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One candidate, with the probability that it is right."""
+
+    rank: int  # from 1
+    name: str
+    label: str  # what a person reads in place of the name; often the same
+    probability: float
+    known: bool  # whether the graph has it as a fact already
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """The best answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail); None is what was asked."""
+
+    head: str | None
+    relation: str | None
+    tail: str | None
+    answers: tuple[Answer, ...]
+
+    @property
+    def asked(self) -> str:
+        """Which part was asked: 'head', 'relation' or 'tail'."""
+        return "head" if self.head is None else "relation" if self.relation is None else "tail"
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self.answers[index]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def query(self) -> dict[str, str]:
+        """The parts that were given."""
+        parts = {"head": self.head, "relation": self.relation, "tail": self.tail}
+        return {role: name for role, name in parts.items() if name is not None}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of ``nbfnet predict``; a label is there only where it is not the name itself."""
+        return {
+            "query": self.query(),
+            "answers": [
+                {
+                    "rank": answer.rank,
+                    self.asked: answer.name,
+                    **({"label": answer.label} if answer.label != answer.name else {}),
+                    "probability": answer.probability,
+                    "known": answer.known,
+                }
+                for answer in self.answers
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{answer.rank:>3}  {answer.probability:6.1%}  {'known' if answer.known else '     '}  {answer.label}"
+            for answer in self.answers
+        ]
+        return "\n".join([self._title(), *lines])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{a.rank}</td><td>{html.escape(a.label)}</td><td>{a.probability:.1%}</td>"
+            f"<td>{'known' if a.known else ''}</td></tr>"
+            for a in self.answers
+        )
+        head = "<tr><th></th><th>answer</th><th>probability</th><th></th></tr>"
+        return f"<table><caption>{html.escape(self._title())}</caption>{head}{rows}</table>"
+
+    def _title(self) -> str:
+        parts = (self.head, self.relation, self.tail)
+        return f"({', '.join(QUESTION if part is None else part for part in parts)})"

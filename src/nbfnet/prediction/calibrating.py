@@ -1,0 +1,16 @@
+"""Calibrating the network of a run folder, once it is trained."""
+
+from __future__ import annotations
+
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.graph import Dataset
+from nbfnet.prediction.calibration import calibrate
+from nbfnet.training.run_folder import RunFolder
+
+
+def calibrate_run(folder: RunFolder, dataset: Dataset) -> None:
+    """Fit the probabilities of the best network, and state the calibration in the manifest."""
+    device = folder.config().training.device
+    scorer = NetworkScorer(folder.network(dataset, device), dataset.train.message_csr, device)
+    document = calibrate(scorer, dataset).document()
+    folder.update(calibration={"epoch": folder.manifest["metrics"].get("epoch"), **document})

@@ -1,0 +1,139 @@
+"""Calibration: how often a candidate with such a score is the held-out answer, learned from the valid links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from nbfnet.evaluation.link_sample import draw_links
+from nbfnet.evaluation.scorer import Scorer
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.inverse import with_inverses, with_reversals
+from nbfnet.graph.triplets import Float64, Int32, Triplets
+from nbfnet.prediction.isotonic import IsotonicCurve
+from nbfnet.progress import stage
+from nbfnet.sampling.known_answers import KnownAnswers
+
+CANDIDATES = 10  # the best of each query, as they are shown to people
+_FOLDS = 2
+_LINKS, _PAIRS = 1000, 50  # valid links that are asked; an undirected graph's answers take a search from every node
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """From a logit to a probability; without a curve, the network's own sigmoid."""
+
+    curve: IsotonicCurve | None
+    description: dict[str, Any]  # what the manifest states
+
+    def probability(self, logit: Float64) -> Float64:
+        """P(the candidate is the held-out answer)."""
+        return sigmoid(logit) if self.curve is None else self.curve(logit)
+
+    def document(self) -> dict[str, Any]:
+        """As plain data, for the manifest."""
+        curve = self.curve
+        knots = {} if curve is None else {"logit": curve.x.tolist(), "probability": curve.y.tolist()}
+        return {**self.description, **knots}
+
+    @classmethod
+    def read(cls, document: dict[str, Any] | None) -> Calibration:
+        """What ``document`` wrote; none gives the sigmoid."""
+        if not document or "logit" not in document:
+            return cls(None, dict(document or {"method": "none"}))
+        curve = IsotonicCurve(np.array(document["logit"], dtype=float), np.array(document["probability"], dtype=float))
+        return cls(curve, {key: value for key, value in document.items() if key not in ("logit", "probability")})
+
+
+def calibrate(scorer: Scorer, dataset: Dataset) -> Calibration:
+    """Fit the probabilities of a scorer on the training graph, by the ten best candidates of valid queries.
+
+    Known facts are no candidates. The error after is measured on queries that the curve was not fitted to: half of
+    them against the other half.
+    """
+    count = _PAIRS if dataset.kind == "homogeneous" else _LINKS
+    links = dataset.valid.take(draw_links(len(dataset.valid), count, seed=0))
+    if not len(links):
+        return Calibration(None, {"method": "none", "reason": "there are no valid links"})
+    with stage("calibrating") as report:
+        logit, is_answer, query = _best_candidates(scorer, dataset, links, report)
+    fold = query % _FOLDS
+    crossed = np.empty_like(logit)
+    for f in range(_FOLDS):
+        fitted = logit[fold != f], is_answer[fold != f]
+        crossed[fold == f] = IsotonicCurve.fit(*(fitted if len(fitted[0]) else (logit, is_answer)))(logit[fold == f])
+    description = {
+        "method": "isotonic",
+        "fitted_on": f"the {CANDIDATES} best candidates of {int(query.max()) + 1} valid queries, known facts removed",
+        "expected_calibration_error": {
+            "before": expected_calibration_error(sigmoid(logit), is_answer),
+            "after": expected_calibration_error(crossed, is_answer),
+        },
+    }
+    return Calibration(IsotonicCurve.fit(logit, is_answer), description)
+
+
+def expected_calibration_error(probability: Float64, outcome: Float64, bins: int = 10) -> float:
+    """Sum over equal bins of probability of (share of the bin) |mean outcome - mean probability|."""
+    number = np.minimum((probability * bins).astype(int), bins - 1)
+    gaps = np.bincount(number, weights=outcome - probability, minlength=bins)
+    return float(np.abs(gaps).sum() / len(probability))
+
+
+def sigmoid(logit: Float64) -> Float64:
+    """1 / (1 + exp(-x)), without overflow."""
+    return 0.5 * (1 + np.tanh(0.5 * logit))
+
+
+def _best_candidates(scorer: Scorer, dataset: Dataset, links: Triplets, report: Any) -> tuple[Float64, Float64, Int32]:
+    """(candidate,) logits of the best candidates, whether each is the answer, and whose query it is."""
+    graph = dataset.train
+    asked = queries_of(graph, links)
+    known = known_answers(graph, graph.triplets, dataset.valid)
+    logits, answers, owners = [], [], []
+    order = np.argsort(asked.relation, kind="stable")  # queries of a relation share much
+    for number, batch in enumerate(np.array_split(order, max(1, len(order) // 64))):
+        source, relation = torch.from_numpy(asked.head[batch]).long(), torch.from_numpy(asked.relation[batch]).long()
+        table = scorer.score_all(source, relation).double().cpu().numpy()
+        for row, query in zip(table, batch.tolist(), strict=True):
+            answer = int(asked.tail[query])
+            others = known.of(int(asked.head[query]), int(asked.relation[query]))
+            row[others[others != answer]] = -np.inf
+            best = top_k(row, CANDIDATES)
+            best = best[np.isfinite(row[best])]
+            logits.append(row[best])
+            answers.append(best == answer)
+            owners.append(np.full(len(best), query))
+        report((number + 1) / max(1, len(order) // 64))
+    return np.concatenate(logits), np.concatenate(answers).astype(np.float64), np.concatenate(owners)
+
+
+def queries_of(graph: Graph, links: Triplets) -> Triplets:
+    """Links asked both ways: (head, relation) for the tail, and back."""
+    if graph.kind == "homogeneous":
+        return with_reversals(links)
+    return with_inverses(links, graph.num_relations)
+
+
+def known_answers(graph: Graph, *facts: Triplets) -> KnownAnswers:
+    """The facts that answer a graph's queries already; an undirected graph's hold both ways."""
+    given: Sequence[Triplets] = facts
+    if graph.kind == "homogeneous":
+        given = [with_reversals(part) for part in facts]
+    return KnownAnswers(*given, num_nodes=graph.num_nodes, num_relations=graph.num_relations)
+
+
+def top_k(scores: Float64, k: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The positions of the k highest scores, highest first; of equal ones the lower position first."""
+    if k < len(scores):
+        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+        above = np.flatnonzero(scores > threshold)
+        equal = np.flatnonzero(scores == threshold)[: k - len(above)]
+        chosen = np.sort(np.concatenate([above, equal]))
+    else:
+        chosen = np.arange(len(scores))
+    return chosen[np.argsort(-scores[chosen], kind="stable")]

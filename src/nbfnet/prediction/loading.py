@@ -1,0 +1,54 @@
+"""From run folders and files to a predictor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nbfnet.graph.extension import with_facts
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.read import read
+from nbfnet.prediction.calibration import Calibration
+from nbfnet.prediction.predictor import Member, Predictor
+from nbfnet.training.new_facts import on_known_relations
+from nbfnet.training.run_folder import RunFolder
+
+
+def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_facts: Path | None = None) -> Predictor:
+    """The networks of run folders, on the graph that the first learned from, or on other facts.
+
+    Args:
+        folders: one run, or several that answer together.
+        facts: a file of a whole graph, in place of the one that was learned.
+        more_facts: a file of facts that join it.
+
+    Raises:
+        RunFolderError: a folder is not there, damaged or foreign.
+        EvaluationError: the facts have a relation that a network never saw.
+    """
+    runs = [RunFolder.open(folder) for folder in folders]
+    learned = [run.dataset() for run in runs]
+    graph = learned[0].train if facts is None else on_known_relations(read(facts), learned[0].train, facts)
+    if more_facts is not None:
+        graph = with_facts(graph, on_known_relations(read(more_facts), learned[0].train, more_facts))
+    return make_predictor(graph, runs, learned)
+
+
+def make_predictor(graph: Graph, runs: Sequence[RunFolder], learned: Sequence[Dataset]) -> Predictor:
+    """The networks of some runs on a graph."""
+    members = [_member(graph, run, dataset) for run, dataset in zip(runs, learned, strict=True)]
+    return Predictor(graph, members, runs[0].config().training.device)
+
+
+def calibration_of(run: RunFolder) -> Calibration:
+    """The run's calibration; the sigmoid where none was fitted to the network it holds now."""
+    document = run.manifest.get("calibration")
+    fitted = document is not None and document.get("epoch") == run.manifest["metrics"].get("epoch")
+    return Calibration.read(document if fitted else None)
+
+
+def _member(graph: Graph, run: RunFolder, dataset: Dataset) -> Member:
+    numbered = graph
+    if list(dataset.train.relations) != list(graph.relations):
+        numbered = on_known_relations(graph, dataset.train, run.path)
+    return Member(run.network(dataset, run.config().training.device), calibration_of(run), numbered)

@@ -1,0 +1,58 @@
+"""A file of queries: triplets with a question mark for what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbfnet.errors import GraphFormatError
+from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.read import read
+from nbfnet.prediction.answers import QUESTION
+
+
+@dataclass(frozen=True)
+class Query:
+    """One line of a file: names, or None for what is asked."""
+
+    head: str | None
+    relation: str | None
+    tail: str | None
+
+
+def read_queries(file: Path, graph: Graph) -> list[Query]:
+    """The queries of a file, in order.
+
+    Three columns are head, relation and tail with a question mark in place of one. Two columns are a head and a
+    relation; of a homogeneous graph, a node and a question mark.
+
+    Raises:
+        GraphFormatError: a line does not ask for exactly one part.
+        UnknownNameError: a name that the graph does not have.
+    """
+    asked = read(file)
+    triplets, entities, relations = asked.triplets, asked.entities, asked.relations
+    rows: Sequence[tuple[str, str, str]]
+    if asked.kind == "homogeneous":
+        pairs = [
+            (entities[u], entities[v]) for u, v in zip(triplets.head.tolist(), triplets.tail.tolist(), strict=True)
+        ]
+        homogeneous = graph.kind == "homogeneous"
+        rows = [(u, graph.relations[0], v) if homogeneous else (u, v, QUESTION) for u, v in pairs]
+    else:
+        columns = (triplets.head.tolist(), triplets.relation.tolist(), triplets.tail.tolist())
+        rows = [(entities[u], relations[q], entities[v]) for u, q, v in zip(*columns, strict=True)]
+    return [_query(file, number, row, graph) for number, row in enumerate(rows, start=1)]
+
+
+def _query(file: Path, number: int, row: tuple[str, str, str], graph: Graph) -> Query:
+    """One query, checked now: a misspelt name in the last line is found before hours of work."""
+    if row.count(QUESTION) != 1:
+        remedy = f"write {QUESTION} in place of the head, the relation or the tail"
+        raise GraphFormatError(f"query {number} does not ask for one part: {', '.join(row)}", file=file, remedy=remedy)
+    head, relation, tail = (None if name == QUESTION else name for name in row)
+    for vocabulary, name in ((graph.entities, head), (graph.relations, relation), (graph.entities, tail)):
+        if name is not None:
+            vocabulary.id(name)
+    return Query(head, relation, tail)

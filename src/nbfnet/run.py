@@ -1,0 +1,117 @@
+"""Run: a trained network with its graph, asked and answered by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nbfnet.config import Config, read_toml
+from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.filtering import Split, facts_of
+from nbfnet.evaluation.result import PairResult, RankingResult
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.loading import load, split_source
+from nbfnet.prediction.answers import Answers
+from nbfnet.prediction.asking import Wanted, ask
+from nbfnet.prediction.calibrating import calibrate_run
+from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.predictor import Predictor
+from nbfnet.training.loop import train as learn
+from nbfnet.training.new_facts import on_known_relations
+from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import begin
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    """A run folder that was opened, and the graph that it is asked on."""
+
+    folder: RunFolder
+    dataset: Dataset  # what it learned from
+    graph: Graph  # what it is asked on
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Run:
+        """Open a run folder, which ``train`` wrote."""
+        opened = RunFolder.open(Path(folder))
+        dataset = opened.dataset()
+        return cls(opened, dataset, dataset.train)
+
+    def on(self, graph: Graph) -> Run:
+        """The same network on another graph: its entities may be new, its relations not; nothing is trained again."""
+        return dataclasses.replace(self, graph=on_known_relations(graph, self.dataset.train, graph.name))
+
+    def predict(
+        self,
+        head: str | None = None,
+        relation: str | None = None,
+        tail: str | None = None,
+        *,
+        k: int = 10,
+        exclude_known: bool = False,
+        types: Iterable[str] = (),
+        candidates: Iterable[str] = (),
+    ) -> Answers:
+        """The best answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail).
+
+        Args:
+            head: a name, or None if it is asked.
+            relation: a name, or None if it is asked; a homogeneous graph needs none.
+            tail: a name, or None if it is asked.
+            k: how many answers.
+            exclude_known: leave out what is a fact already.
+            types: only entities of these types.
+            candidates: only these entities.
+        """
+        return ask(self._predictor, head, relation, tail, Wanted(k, exclude_known, tuple(types), tuple(candidates)))
+
+    def evaluate(self, split: Split = "test", *, sample: int | None = None) -> RankingResult | PairResult:
+        """How well the links of the dataset's split rank."""
+        device = self.config.training.device
+        facts = facts_of(self.dataset, split)
+        scorer = NetworkScorer(self.folder.network(self.dataset, device), facts.message_csr, device)
+        return evaluate(scorer, self.dataset, split, sample=sample)
+
+    @property
+    def config(self) -> Config:
+        """How it was trained."""
+        return self.folder.config()
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return make_predictor(self.graph, [self.folder], [self.dataset])
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.folder.path)!r}: {self.dataset.name}, asked on {self.graph.name}>"
+
+
+def train(
+    source: Graph | Dataset | str | Path,
+    folder: str | Path | None = None,
+    *,
+    config: str | Path | Mapping[str, Any] | None = None,
+    epochs: int | None = None,
+    seed: int = 0,
+) -> Run:
+    """Train a network on a graph, a dataset, or what names one.
+
+    Args:
+        source: what to learn; a graph without a split is split by the seed.
+        folder: the run folder to write; none makes one among the system's temporary files.
+        config: a TOML file, or tables such as ``{"model": {"layers": 4}}``; the rest is chosen from the graph.
+        epochs: how many, in place of the configuration's.
+        seed: of everything random.
+    """
+    dataset = split_source(source, seed=seed) if isinstance(source, Graph | Dataset) else load(source, seed=seed)
+    path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
+    tables = read_toml(Path(config)) if isinstance(config, str | Path) else dict(config or {})
+    overrules = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
+    opened, chosen = begin(path, dataset, tables, {"training": overrules})
+    learn(opened, dataset, chosen, listener=lambda entry: None)
+    calibrate_run(opened, dataset)
+    return Run.open(path)
