@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from nbfnet.cli import data, demo, evaluate, info, paths, predict, reproduce, train
 from nbfnet.cli.output import accept_any_name, print_text, report_error
-from nbfnet.errors import NbfnetError
+from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import show_progress
 
-# Plain help pages: they fit a narrow terminal, and can be searched and quoted.
-app = typer.Typer(
-    name="nbfnet", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-)
-app.command()(demo.demo)
-app.add_typer(data.app, name="data")
-app.command()(paths.paths)
-app.command()(train.train)
-app.command()(evaluate.evaluate)
-app.command()(predict.predict)
-app.command()(info.info)
-app.command()(reproduce.reproduce)
+COMMANDS = ("demo", "data", "paths", "train", "evaluate", "predict", "info", "reproduce")
+
+
+class _Commands(TyperGroup):
+    """The commands, each from the module of its name, which is loaded when it is needed: PyTorch takes a second."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            near = "".join(f" Did you mean {name!r}?" for name in closest(cmd_name, COMMANDS, limit=1))
+            ctx.fail(f"No such command {cmd_name!r}.{near}")
+        module = importlib.import_module(f"nbfnet.cli.{cmd_name}")
+        if hasattr(module, "app"):
+            return get_group(module.app)
+        alone = _plain_app()
+        alone.command(cmd_name)(getattr(module, cmd_name))
+        return get_command(alone)
+
+
+def _plain_app(**options: Any) -> typer.Typer:
+    """Plain help pages: they fit a narrow terminal, and can be searched and quoted."""
+    return typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **options)
+
+
+app = _plain_app(name="nbfnet", cls=_Commands, no_args_is_help=True)
 
 
 def _print_version(asked: bool) -> None:

@@ -34,7 +34,7 @@ from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
 
 app = typer.Typer(
-    help="Known datasets, and any graph of yours: describe, split, convert.",
+    help="List known datasets; describe, split, convert graphs.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -57,7 +57,9 @@ def predict(
     shard: Shard = None,
     json: Json = False,
 ) -> None:
-    """Answer (head, relation, ?), (?, relation, tail) or (head, ?, tail): leave out what is asked.
+    """Name the best answers to a query.
+
+    A query is (head, relation, ?), (?, relation, tail) or (head, ?, tail): leave out what is asked.
 
     On other facts nothing is trained again: entities may be new, relations not. A file of queries that was
     interrupted is gone on with.
