@@ -14,8 +14,10 @@ from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.baselines import BASELINES
 from nbfnet.evaluation.evaluator import evaluate as evaluate_scorer
 from nbfnet.evaluation.filtering import Split, facts_of
+from nbfnet.evaluation.given_negatives import evaluate_given
 from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
+from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.training.new_facts import read_new_facts
 from nbfnet.training.run_folder import RunFolder
@@ -47,7 +49,7 @@ def evaluate(
     """Evaluate a trained network.
 
     A knowledge graph's links are ranked against all entities, both ways and filtered; a homogeneous graph's are told
-    from pairs without an edge. Under torchrun several processes share the work.
+    from pairs without an edge; ogbl-biokg is ranked by OGB's protocol, against the negatives it gives. Under torchrun several processes share the work.
     """
     folder = RunFolder.open(run)
     dataset = learned = folder.dataset()
@@ -60,7 +62,12 @@ def evaluate(
     graph = facts_of(dataset, split)
     with gather_team(config.training.device) as team:
         scorer = NetworkScorer(network, graph.message_csr, config.training.device)
-        document = _evaluate(scorer, dataset, split, ties, sample, seed, team)
+        given = given_negatives(dataset.name, split) if sample is None else None
+        if given is not None:
+            result, official = evaluate_given(scorer, dataset, split, given, ties=ties, team=team)
+            document = {**result.document(), "ogb": official}
+        else:
+            document = _evaluate(scorer, dataset, split, ties, sample, seed, team)
         others = {
             name: _evaluate(make(graph), dataset, split, ties, sample, seed, team)
             for name, make in BASELINES.items()

@@ -1,0 +1,94 @@
+"""The protocol of the Open Graph Benchmark: answers are ranked against negatives that come with the dataset."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from nbfnet.distributed import ALONE, Team
+from nbfnet.evaluation.filtering import Split
+from nbfnet.evaluation.link_ranks import LinkRanks
+from nbfnet.evaluation.ranks import Ranks, TiePolicy
+from nbfnet.evaluation.result import DirectedMetrics, RankingResult
+from nbfnet.evaluation.scorer import Scorer
+from nbfnet.graph.datasets.ogb.given import GivenNegatives
+from nbfnet.graph.graph import Dataset
+from nbfnet.graph.inverse import invert
+from nbfnet.graph.triplets import Float64, Int32
+from nbfnet.progress import stage
+
+_OGB_METRICS = {"mrr_list": "mrr", "hits@1_list": "hits@1", "hits@3_list": "hits@3", "hits@10_list": "hits@10"}
+
+
+def evaluate_given(
+    scorer: Scorer,
+    dataset: Dataset,
+    split: Split,
+    negatives: GivenNegatives,
+    *,
+    ties: TiePolicy = "realistic",
+    batch_size: int = 16,
+    team: Team = ALONE,
+) -> tuple[RankingResult, dict[str, float] | None]:
+    """Rank the answers of a split's links against their given negatives.
+
+    Returns:
+        The result, and the metrics of ogb's own evaluator on the same scores; None where ogb is not installed.
+    """
+    begin, links = time.perf_counter(), dataset.test if split == "test" else dataset.valid
+    backwards = invert(links.relation, dataset.train.num_relations)
+    with stage(f"evaluating {dataset.name}, {split}") as report:
+        tail = _scores(scorer, links.head, links.relation, links.tail, negatives.tail, batch_size, team)
+        report(0.5)
+        head = _scores(scorer, links.tail, backwards, links.head, negatives.head, batch_size, team)
+    result = RankingResult(
+        dataset=dataset.name,
+        split=split,
+        protocol=f"OGB: heads and tails, each against {negatives.tail.shape[1]} given negatives",
+        ties=ties,
+        overall=DirectedMetrics.of(LinkRanks(head=_ranks(head), tail=_ranks(tail)), ties),
+        by_category={},
+        by_relation=(),
+        sample=None,
+        seconds=time.perf_counter() - begin,
+    )
+    return result, ogb_metrics(dataset.name, np.concatenate([tail, head]))
+
+
+def _scores(
+    scorer: Scorer, source: Int32, relation: Int32, answer: Int32, negatives: Int32, batch_size: int, team: Team
+) -> Float64:
+    """(query, 1 + negative) scores, the answer's first."""
+    candidates = np.concatenate([answer[:, None], negatives], axis=1)
+    scores = np.zeros(candidates.shape)
+    own = team.share(len(source))
+    for begin in range(own.start, own.stop, batch_size):
+        batch = slice(begin, min(begin + batch_size, own.stop))
+        ids = (torch.from_numpy(part[batch]).long() for part in (source, relation, candidates))
+        scores[batch] = scorer.score(*ids).cpu().numpy()
+    team.add(torch.from_numpy(scores))  # every process knows those of its own queries
+    return scores
+
+
+def _ranks(scores: Float64) -> Ranks:
+    answer, others = scores[:, :1], scores[:, 1:]
+    better, tied = (others > answer).sum(axis=1), (others == answer).sum(axis=1)
+    return Ranks(better, tied, np.full(len(scores), others.shape[1], dtype=np.int64))
+
+
+def ogb_metrics(name: str, scores: Float64) -> dict[str, float] | None:
+    """What ogb's evaluator says of scores (query, 1 + negative), if the package is installed."""
+    if importlib.util.find_spec("ogb") is None:
+        return None
+    from ogb.linkproppred import Evaluator
+
+    given: dict[str, Any] = {
+        "y_pred_pos": torch.from_numpy(scores[:, 0]),
+        "y_pred_neg": torch.from_numpy(np.ascontiguousarray(scores[:, 1:])),
+    }
+    lists = Evaluator(name=name).eval(given)
+    return {ours: float(lists[theirs].double().mean()) for theirs, ours in _OGB_METRICS.items()}

@@ -1,0 +1,93 @@
+"""Write docs/RESULTS.md from results/*.json: python tools/results_page.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "RESULTS.md"
+TABLES = {
+    "inductive_result": "Inductive relation prediction",
+    "homo_result": "Homogeneous graphs",
+    "kg_result": "Knowledge graph completion",
+    "msg_agg": "MESSAGE and AGGREGATE functions",
+    "num_layer": "Number of layers",
+}
+HEADER = """# Results
+
+Every number here was computed by `nbfnet reproduce experiments/NAME.toml`, which wrote `results/NAME.json` with the
+metrics of each seed, the learning curves, the times, the machine and the commit. This page is written from those files
+by `python tools/results_page.py`. The paper's numbers stand beside ours; a result is the mean over the seeds, with the
+standard deviation where there are several. A run that has not done all epochs of its configuration says so.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(render(read_results()), encoding="utf-8")
+
+
+def read_results() -> list[dict[str, Any]]:
+    """The results of experiments, by name."""
+    files = sorted((ROOT / "results").glob("*.json"))
+    documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return [document for document in documents if "experiment" in document]
+
+
+def render(results: list[dict[str, Any]]) -> str:
+    """The page, as Markdown."""
+    parts = [HEADER]
+    for table, title in TABLES.items():
+        chosen = [result for result in results if result["table"] == table]
+        if chosen:
+            parts.append(f"\n## {title}\n\nTable `{table}` of the paper.\n\n{_table(chosen)}")
+    machines = sorted({_machine(result["machine"]) for result in results})
+    parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
+    return "".join(parts)
+
+
+def _table(results: list[dict[str, Any]]) -> str:
+    rows = [
+        "| experiment | metric | here | paper | difference | seeds | epochs | training, minutes a seed |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    rows += [_row(result, metric) for result in results for metric in result["paper"]]
+    return "\n".join(rows) + "\n"
+
+
+def _row(result: dict[str, Any], metric: str) -> str:
+    values = [seed["metrics"][metric] for seed in result["seeds"]]
+    mean, paper, digits = result["mean"][metric], result["paper"][metric], 0 if metric == "mr" else 3
+    spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else None
+    here = f"{mean:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
+    minutes = sum(seed["training_seconds"] for seed in result["seeds"]) / len(values) / 60
+    cells = [
+        f"[{result['experiment']}](../experiments/{result['experiment']}.toml)",
+        metric,
+        here,
+        f"{paper:.{digits}f}",
+        f"{mean - paper:+.{digits}f}",
+        str(len(values)),
+        _epochs(result),
+        f"{minutes:.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _epochs(result: dict[str, Any]) -> str:
+    done = min(seed["epochs"] for seed in result["seeds"])
+    wanted = result["config"]["training"]["epochs"]
+    return f"{done:.3g}" if done >= wanted else f"{done:.3g} of {wanted}"
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, Python {machine['python']}, "
+        f"PyTorch {machine['torch']}, no GPU"
+    )
+
+
+if __name__ == "__main__":
+    main()
