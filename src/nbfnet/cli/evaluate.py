@@ -49,7 +49,8 @@ def evaluate(
     """Evaluate a trained network.
 
     A knowledge graph's links are ranked against all entities, both ways and filtered; a homogeneous graph's are told
-    from pairs without an edge; ogbl-biokg is ranked by OGB's protocol, against the negatives it gives. Under torchrun several processes share the work.
+    from pairs without an edge; ogbl-biokg's are ranked against the negatives that it gives, as OGB does. Under torchrun
+    several processes share the work.
     """
     folder = RunFolder.open(run)
     dataset = learned = folder.dataset()
