@@ -122,6 +122,10 @@ class EvaluationError(NbfnetError):
     """A scorer cannot be evaluated: there is nothing to ask, or a score is not a number."""
 
 
+class ExplanationError(NbfnetError):
+    """A prediction cannot be explained: its score is not a number, or the question makes no sense."""
+
+
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names most similar to a misspelt one, best first; upper and lower case count as equal."""
     folded: dict[str, str] = {}
