@@ -37,7 +37,7 @@ def beam_search(
         for node, paths in before.items():
             ways = slice(out.indptr[node], out.indptr[node + 1])
             for slot, tail in zip(out.slot[ways].tolist(), out.target[ways].tolist(), strict=True):
-                if tail != target and (tail == source or tail == node or distance[tail] > left):
+                if tail != target and (tail in (source, node) or distance[tail] > left):
                     continue
                 ending = found if tail == target else after[tail]
                 for path, weight in paths.items():

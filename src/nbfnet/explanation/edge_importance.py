@@ -25,7 +25,7 @@ class EdgeImportance:
 def edge_importance(
     network: NeuralBellmanFordNetwork, graph: MessageGraph, source: int, relation: int, target: int
 ) -> EdgeImportance:
-    """The importance of edge e at iteration t: d logit(u, q, v) / d weight^(t)_e, where the weight of every message is 1.
+    """The importance of edge e at iteration t: d logit(u, q, v) / d weight^(t)_e, at a weight of 1 on every message.
 
     The derivative passes through the very kernels that trained. A symmetric network adds h(u, v) and h(v, u) before
     the score; a weight then acts on both.
