@@ -47,6 +47,6 @@ class Deletion:
 
 
 def probability(logit: Float64 | float) -> Float64:
-    """p = sigmoid(logit), without overflow."""
+    """The probability sigmoid(logit), without overflow."""
     halved: Float64 = 0.5 * (1 + np.tanh(0.5 * np.asarray(logit, dtype=np.float64)))
     return halved

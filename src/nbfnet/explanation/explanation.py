@@ -44,4 +44,4 @@ class Explanation:
 
 
 def _without(path: ExplainedPath) -> str:
-    return f"({-path.deletion_drop:+.3f} without)"
+    return f"({-path.deletion_drop:+.3f} if deleted)"

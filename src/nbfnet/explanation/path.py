@@ -27,7 +27,7 @@ class PathEdge:
 
     @classmethod
     def named(cls, graph: Graph, source: int, relation: int, target: int) -> PathEdge:
-        """The fact behind an edge (source, relation, target) that messages pass over; its relation may be an inverse."""
+        """The fact behind an edge (source, relation, target) of the graph, whose relation may be an inverse."""
         directed = graph.kind != "homogeneous"
         inverse = directed and is_inverse(relation, graph.num_relations)
         head, tail = (target, source) if inverse else (source, target)
