@@ -89,5 +89,5 @@ def _at_most(paths: list[Int64], begin: Int64, most: int, random: np.random.Gene
     if growth.sum() <= most:
         return paths, True
     order = random.permutation(len(growth))
-    chosen = order[: max(1, int(np.searchsorted(np.cumsum(growth[order]), most)))]
+    chosen = order[: max(1, int(np.searchsorted(np.cumsum(growth[order]), most, side="right")))]
     return [nodes[chosen] for nodes in paths], False
