@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+void bind_beam_search(nanobind::module_ &m);
 void bind_bellman_ford(nanobind::module_ &m);
 void bind_block_pool(nanobind::module_ &m);
 void bind_counting_sort(nanobind::module_ &m);

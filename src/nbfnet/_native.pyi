@@ -51,6 +51,17 @@ def relational_spmm_backward(
     aggregate: str,
     threads: int,
 ) -> None: ...
+def beam_search(
+    indptr: npt.NDArray[np.int64],
+    source: npt.NDArray[np.int32],
+    importance: npt.NDArray[np.float64],
+    distance: npt.NDArray[np.int32],
+    start: int,
+    answer: int,
+    beam: int,
+    count: int,
+    threads: int,
+) -> tuple[list[float], list[list[int]]]: ...
 def bellman_ford(
     semiring: int,
     begin: npt.NDArray[np.int64],

@@ -138,6 +138,10 @@ class RunFolderError(NbfnetError):
         super().__init__(f"{folder}: {what}\n  what to do: {remedy}")
 
 
+class ExplanationError(NbfnetError):
+    """A prediction cannot be explained: its score is not a number, or the question makes no sense."""
+
+
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names most similar to a misspelt one, best first; upper and lower case count as equal."""
     folded: dict[str, str] = {}

@@ -15,7 +15,7 @@ from nbfnet.cli.output import accept_any_name, print_text, report_error
 from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import show_progress
 
-COMMANDS = ("demo", "data", "paths", "train", "evaluate", "predict", "info", "reproduce")
+COMMANDS = ("demo", "data", "paths", "train", "evaluate", "predict", "explain", "rules", "info", "reproduce")
 
 
 class _Commands(TyperGroup):

@@ -41,7 +41,7 @@ class Predictor:
     def __init__(self, graph: Graph, members: Sequence[Member], device: str = "cpu") -> None:
         """``graph`` numbers entities and relations as queries and answers do; a member's may number relations anew."""
         assert members
-        self.graph, self._members = graph, members
+        self.graph, self.members = graph, tuple(members)
         self._scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]
         self._relation = [member.graph.relations.ids(graph.relations) for member in members]  # (relation,) of each
         self._known = known_answers(graph, graph.triplets)
@@ -101,7 +101,7 @@ class Predictor:
         for logit in logits:
             if np.isnan(logit).any():
                 raise QueryError("the scores are not numbers: the network's weights are broken; train again")
-        each = [member.calibration.probability(logit) for member, logit in zip(self._members, logits, strict=True)]
+        each = [member.calibration.probability(logit) for member, logit in zip(self.members, logits, strict=True)]
         mean: Float64 = np.mean(each, axis=0)
         return (logits[0] if len(logits) == 1 else mean), mean
 
@@ -111,5 +111,5 @@ class Predictor:
             return 0
         count = self.graph.num_relations
         learned = int(self._relation[member][base(relation, count)])
-        there = self._members[member].graph.num_relations
+        there = self.members[member].graph.num_relations
         return invert(learned, there) if is_inverse(relation, count) else learned

@@ -1,0 +1,1 @@
+"""Why a prediction: its most important paths, what deleting them does, the rules behind many of them, and pictures."""

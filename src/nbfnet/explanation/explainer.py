@@ -1,0 +1,60 @@
+"""Explain a prediction by its most important paths, each checked by deletion."""
+
+from __future__ import annotations
+
+from nbfnet.explanation.deletion import Deletion, probability
+from nbfnet.explanation.distinct_edges import DistinctEdges
+from nbfnet.explanation.edge_importance import edge_importance
+from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.path import ExplainedPath, PathEdge
+from nbfnet.explanation.top_paths import TopPath, top_paths
+from nbfnet.graph.graph import Graph
+from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.network import NeuralBellmanFordNetwork
+
+
+def explain(
+    network: NeuralBellmanFordNetwork,
+    graph: Graph,
+    messages: MessageGraph,
+    head: int,
+    relation: int,
+    tail: int,
+    *,
+    k: int = 5,
+    beam: int = 32,
+) -> Explanation:
+    """The k most important paths from head to tail for the prediction (head, relation, tail).
+
+    The importance of a path is in units of the logit, its deletion drop in units of the probability.
+
+    Args:
+        network: a trained network.
+        graph: the names of entities and relations.
+        messages: the edges that messages pass over, ``graph.csr`` or a view of it. Where the prediction is a fact of
+            the graph, hide it there first, or the fact itself is the explanation.
+        head: the id of the source.
+        relation: the id of the query's relation; an inverse relation asks the other way.
+        tail: the id of the answer.
+        k: how many paths.
+        beam: partial paths that the search keeps at each node; more find better paths, more slowly.
+
+    Raises:
+        QueryError: the ids do not fit the network and the graph.
+        ExplanationError: the network's score is not a finite number, or k or beam is less than 1.
+    """
+    importance = edge_importance(network, messages, head, relation, tail).by_iteration
+    distinct = DistinctEdges.of(messages.csr, importance)
+    found = top_paths(distinct.csr, distinct.importance, head, tail, k=k, beam=beam)
+    deletion = Deletion(network, messages, graph.kind, (head, relation, tail))
+    certain = float(probability(deletion.logit()))
+    drops = certain - probability(deletion.logits_without([distinct.slot[list(path.slots)].tolist() for path in found]))
+    paths = (_named(graph, distinct, path, drop) for path, drop in zip(found, drops.tolist(), strict=True))
+    return Explanation(PathEdge.named(graph, head, relation, tail), certain, tuple(paths))
+
+
+def _named(graph: Graph, distinct: DistinctEdges, path: TopPath, drop: float) -> ExplainedPath:
+    csr, slots = distinct.csr, list(path.slots)
+    walked = zip(csr.source[slots].tolist(), csr.relation[slots].tolist(), csr.target[slots].tolist(), strict=True)
+    importance = distinct.importance[list(path.iterations), slots].tolist()
+    return ExplainedPath(path.weight, drop, tuple(PathEdge.named(graph, *edge) for edge in walked), tuple(importance))
