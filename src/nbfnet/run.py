@@ -14,6 +14,9 @@ from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Split, facts_of
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.explanation.asking import explain_named, rules_of
+from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.rules import Rule
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load, split_source
 from nbfnet.prediction.answers import Answers
@@ -69,6 +72,14 @@ class Run:
             candidates: only these entities.
         """
         return ask(self._predictor, head, relation, tail, Wanted(k, exclude_known, tuple(types), tuple(candidates)))
+
+    def explain(self, head: str, relation: str, tail: str, *, k: int = 5) -> Explanation:
+        """The k most important paths behind a prediction; where it is a fact already, that fact is taken away first."""
+        return explain_named(self._predictor.members[0], head, relation, tail, k=k)
+
+    def rules(self, relation: str, *, predictions: int = 50) -> list[Rule]:
+        """The relation patterns that the network relies on for a relation, from so many of its facts."""
+        return rules_of(self._predictor.members[0], relation, predictions=predictions)
 
     def evaluate(self, split: Split = "test", *, sample: int | None = None) -> RankingResult | PairResult:
         """How well the links of the dataset's split rank."""

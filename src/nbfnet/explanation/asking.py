@@ -49,8 +49,7 @@ def rules_of(member: Member, relation: str, *, predictions: int = 50, k: int = 3
 def _explain(member: Member, head: int, relation: int, tail: int, k: int, beam: int) -> Explanation:
     network, graph = member.network, member.graph
     messages = MessageGraph(_without_fact(graph, head, relation, tail), network.indicator.query.weight.device)
-    probability = member.calibration.probability
-    return explain(network, graph, messages, head, relation, tail, k=k, beam=beam, probability=probability)
+    return explain(network, graph, messages, head, relation, tail, k=k, beam=beam, calibration=member.calibration)
 
 
 def _without_fact(graph: Graph, head: int, relation: int, tail: int) -> RelationalCSR:

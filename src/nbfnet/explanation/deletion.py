@@ -44,9 +44,3 @@ class Deletion:
         source, relation, target = (torch.tensor([part], device=graph.device) for part in self.query)
         with torch.no_grad():
             return float(self.network.score(graph, source, relation, target[:, None]))
-
-
-def probability(logit: Float64 | float) -> Float64:
-    """The probability sigmoid(logit), without overflow."""
-    halved: Float64 = 0.5 * (1 + np.tanh(0.5 * np.asarray(logit, dtype=np.float64)))
-    return halved

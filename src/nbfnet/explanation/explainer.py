@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from nbfnet.explanation.deletion import Deletion, probability
+import numpy as np
+
+from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.distinct_edges import DistinctEdges
 from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explanation import Explanation
@@ -11,6 +13,7 @@ from nbfnet.explanation.top_paths import TopPath, top_paths
 from nbfnet.graph.graph import Graph
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
 
 
 def explain(
@@ -23,10 +26,11 @@ def explain(
     *,
     k: int = 5,
     beam: int = 32,
+    calibration: Calibration = UNCALIBRATED,
 ) -> Explanation:
     """The k most important paths from head to tail for the prediction (head, relation, tail).
 
-    The importance of a path is in units of the logit, its deletion drop in units of the probability.
+    The importance of a path and its deletion drop are in units of the logit.
 
     Args:
         network: a trained network.
@@ -38,6 +42,7 @@ def explain(
         tail: the id of the answer.
         k: how many paths.
         beam: partial paths that the search keeps at each node; more find better paths, more slowly.
+        calibration: from the logit to the probability that is shown.
 
     Raises:
         QueryError: the ids do not fit the network and the graph.
@@ -47,10 +52,11 @@ def explain(
     distinct = DistinctEdges.of(messages.csr, importance)
     found = top_paths(distinct.csr, distinct.importance, head, tail, k=k, beam=beam)
     deletion = Deletion(network, messages, graph.kind, (head, relation, tail))
-    certain = float(probability(deletion.logit()))
-    drops = certain - probability(deletion.logits_without([distinct.slot[list(path.slots)].tolist() for path in found]))
+    logit = deletion.logit()
+    drops = logit - deletion.logits_without([distinct.slot[list(path.slots)].tolist() for path in found])
     paths = (_named(graph, distinct, path, drop) for path, drop in zip(found, drops.tolist(), strict=True))
-    return Explanation(PathEdge.named(graph, head, relation, tail), certain, tuple(paths))
+    probability = float(calibration.probability(np.array([logit]))[0])
+    return Explanation(PathEdge.named(graph, head, relation, tail), probability, tuple(paths))
 
 
 def _named(graph: Graph, distinct: DistinctEdges, path: TopPath, drop: float) -> ExplainedPath:

@@ -92,7 +92,7 @@ class ExplainedPath:
     """
 
     weight: float  # the sum of its edges' importances, in units of the logit
-    deletion_drop: float  # how much the probability falls when the path's facts are deleted from the graph
+    deletion_drop: float  # how much the logit falls when the path's facts are deleted from the graph
     edges: tuple[PathEdge, ...]
     importance: tuple[float, ...]  # (edge,) they add up to the weight
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,11 @@ class Rule:
     confidence: float | None  # None: the pattern connects no pair in the facts
     pairs: int  # pairs that the confidence was counted over
     exact: bool  # False: a sample of the paths
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        body = [{"relation": name, "inverse": inverse} for name, inverse in self.body]
+        return {**asdict(self), "body": body, "text": str(self)}
 
     def __str__(self) -> str:
         names = _variables(len(self.body))

@@ -44,9 +44,12 @@ class Calibration:
     def read(cls, document: dict[str, Any] | None) -> Calibration:
         """What ``document`` wrote; none gives the sigmoid."""
         if not document or "logit" not in document:
-            return cls(None, dict(document or {"method": "none"}))
+            return cls(None, dict(document)) if document else UNCALIBRATED
         curve = IsotonicCurve(np.array(document["logit"], dtype=float), np.array(document["probability"], dtype=float))
         return cls(curve, {key: value for key, value in document.items() if key not in ("logit", "probability")})
+
+
+UNCALIBRATED = Calibration(None, {"method": "none"})
 
 
 def calibrate(scorer: Scorer, dataset: Dataset) -> Calibration:
