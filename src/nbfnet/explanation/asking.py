@@ -54,5 +54,5 @@ def _explain(member: Member, head: int, relation: int, tail: int, k: int, beam: 
 
 def _without_fact(graph: Graph, head: int, relation: int, tail: int) -> RelationalCSR:
     csr = graph.message_csr
-    ids = (np.array([part], dtype=np.int32) for part in (head, relation))
-    return csr.hide(QueryEdges(csr, graph.kind, "triplet").slots(*ids, np.array([[tail]], dtype=np.int32)))
+    u, q, v = (np.array([part], dtype=np.int32) for part in (head, relation, tail))
+    return csr.hide(QueryEdges(csr, graph.kind, "triplet").slots(u, q, v[:, None]))
