@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from nbfnet.config import ModelConfig
 from nbfnet.graph.graph import Dataset
 
 # With W_r q + b_r every relation has d x d parameters of its own: enough relations, and facts for each, must be there.
-_MANY_RELATIONS, _FACTS_PER_RELATION = 30, 100
+_MANY_RELATIONS, _FACTS_PER_RELATION = 30, 20
+_FEW_LINKED = 0.02  # of the valid links
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 
 
@@ -25,10 +28,23 @@ def default_config(dataset: Dataset) -> dict[str, Any]:
     dependent = graph.num_relations >= _MANY_RELATIONS and (
         len(graph.triplets) >= _FACTS_PER_RELATION * graph.num_relations
     )
-    # Many relations link the same two nodes in many ways: any of them would give the answer away.
-    hiding = "pair" if graph.num_relations >= _MANY_RELATIONS else "triplet"
     model = {"edges": "dependent" if dependent else "independent"}
-    return {"model": model, "training": {**training, "hiding": hiding, "temperature": 0.5 if dependent else 1.0}}
+    return {
+        "model": model,
+        "training": {**training, "hiding": _hiding(dataset), "temperature": 0.5 if dependent else 1.0},
+    }
+
+
+def _hiding(dataset: Dataset) -> str:
+    """Training should look as asking will.
+
+    Where no fact joins the ends of a valid link, none may join those of a training link: every edge between them is
+    hidden. Many relations join the same two nodes in many ways, any of which would give the answer away.
+    """
+    graph = dataset.train
+    linked = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
+    few_linked = len(linked) > 0 and float(linked.mean()) < _FEW_LINKED
+    return "pair" if few_linked or graph.num_relations >= _MANY_RELATIONS else "triplet"
 
 
 def _batch_size(dataset: Dataset) -> int:
