@@ -153,7 +153,7 @@ def test_the_source_stands_first_and_the_answer_last(make_explanation: Callable[
                 assert box(source)[axis + 2] <= box(node)[axis] <= box(node)[axis + 2] <= box(answer)[axis]
 
 
-def test_width_shows_importance(make_explanation: Callable[[int], Explanation]) -> None:
+def test_width_shows_importance() -> None:
     paths = (make_path(["a", "b", "z"], ["r", "r"], 2.0), make_path(["a", "c", "z"], ["r", "r"], 1.0),
              make_path(["a", "d", "z"], ["r", "r"], -0.5))  # fmt: skip
     picture = pictures(Explanation(PathEdge("a", "q", "z"), 0.5, paths))[0]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
 from nbfnet.explanation.path import ExplainedPath, PathEdge
-from nbfnet.explanation.picture import MARGIN, Picture
+from nbfnet.explanation.picture import MARGIN, Picture, clean
 from nbfnet.explanation.text_fitting import fit_lines, text_width
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ def draw_html(explanation: Explanation) -> str:
     """A page with the picture and the list of paths: pointing at a path, or tapping it, shows it in the picture."""
     query = explanation.query
     return Template(_resource("page.html")).substitute(
-        title=_clean(str(explanation.query)),
-        query=_clean(f"{query.start} {_arrow(query)} {query.end}"),
+        title=clean(str(explanation.query)),
+        query=clean(f"{query.start} {_arrow(query)} {query.end}"),
         probability=f"{explanation.probability:.3g}",
         style=_resource("picture.css"),
         wide=_svg(explanation, upright=False, heading=False),
@@ -48,7 +47,7 @@ def _svg(explanation: Explanation, *, upright: bool, heading: bool) -> str:
         elements, (width, height) = picture.elements(), picture.size
     else:
         text = _no_path(explanation)
-        elements, width = [f'<text class="remark" x="0" y="14">{_clean(text)}</text>'], text_width(text, 12)
+        elements, width = [f'<text class="remark" x="0" y="14">{clean(text)}</text>'], text_width(text, 12)
     title = fit_lines(str(explanation.query), 17, max(width, 560), lines=1)[0]
     above = _HEADING if heading else 0.0
     if heading:
@@ -66,9 +65,9 @@ def _svg(explanation: Explanation, *, upright: bool, heading: bool) -> str:
     ]
     if heading:
         parts.append(
-            f'<g><title>{_clean(str(explanation.query))}</title><text class="heading" x="{MARGIN:.0f}" '
-            f'y="{MARGIN + 16:.0f}">{_clean(title)}</text></g>'
-            f'<text class="remark" x="{MARGIN:.0f}" y="{MARGIN + 36:.0f}">{_clean(remark)}</text>'
+            f'<g><title>{clean(str(explanation.query))}</title><text class="heading" x="{MARGIN:.0f}" '
+            f'y="{MARGIN + 16:.0f}">{clean(title)}</text></g>'
+            f'<text class="remark" x="{MARGIN:.0f}" y="{MARGIN + 36:.0f}">{clean(remark)}</text>'
         )
     parts.append(f'<g transform="translate({MARGIN:.0f} {MARGIN + above:.0f})">')
     return "".join([*parts, *elements, "</g></svg>"])
@@ -77,7 +76,7 @@ def _svg(explanation: Explanation, *, upright: bool, heading: bool) -> str:
 def _item(number: int, path: ExplainedPath) -> str:
     """A path of the page's list: its figures, and its nodes and relations in turn."""
     steps = "".join(
-        f'<span class="relation">{_clean(_arrow(edge))}</span> <span class="entity">{_clean(edge.end)}</span> '
+        f'<span class="relation">{clean(_arrow(edge))}</span> <span class="entity">{clean(edge.end)}</span> '
         for edge in path.edges
     )
     return (
@@ -85,7 +84,7 @@ def _item(number: int, path: ExplainedPath) -> str:
         f'<b title="importance of the path, in units of the logit">{path.weight:+.3f}</b> '
         f'<span title="change of the probability when the facts of the path are deleted">'
         f"{-path.deletion_drop:+.3f} if deleted</span></span>"
-        f'<span class="steps"><span class="entity">{_clean(path.edges[0].start)}</span> {steps}</span></button></li>'
+        f'<span class="steps"><span class="entity">{clean(path.edges[0].start)}</span> {steps}</span></button></li>'
     )
 
 
@@ -97,10 +96,6 @@ def _arrow(edge: PathEdge) -> str:
 
 def _no_path(explanation: Explanation) -> str:
     return f"No path leads from {explanation.query.start} to {explanation.query.end} in so few steps."
-
-
-def _clean(text: str) -> str:
-    return escape("".join(c if c.isprintable() else " " for c in text))
 
 
 def _resource(name: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 from nbfnet.explanation.path import ExplainedPath, PathEdge
@@ -42,6 +44,9 @@ class DrawnEdge:
         return next(box for box in self.route if box.role == "label")
 
 
+Neighbours = dict[Box, tuple[list[Box], list[Box]]]  # of a box: those in the layer before, and in the one behind
+
+
 @dataclass(eq=False)
 class LayeredGraph:
     """The boxes of each layer, and the edges between them."""
@@ -73,6 +78,16 @@ class LayeredGraph:
         for box in boxes:
             layers[box.layer].append(box)
         return cls(layers, edges)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The boxes that edges lead to next, both ways."""
+        neighbours: Neighbours = {box: ([], []) for layer in self.layers for box in layer}
+        for edge in self.edges:
+            for first, second in pairwise(edge.route):
+                neighbours[first][1].append(second)
+                neighbours[second][0].append(first)
+        return neighbours
 
 
 Step = tuple[Hashable, Hashable, PathEdge]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nbfnet.explanation.layered_graph import Box, LayeredGraph
+from nbfnet.explanation.layered_graph import Box, LayeredGraph, Neighbours
 
 _SWEEPS = 12
 
@@ -37,9 +37,8 @@ def lay_out(
         gap: the room between layers.
         spacing: the room between the boxes of a layer.
     """
-    neighbours = _neighbours(graph)
-    layers = _order(graph.layers, neighbours)
-    across = _place(layers, neighbours, breadth_of, spacing)
+    layers = _order(graph.layers, graph.neighbours)
+    across = _place(layers, graph.neighbours, breadth_of, spacing)
     low = min(across[box] - breadth_of(box) / 2 for layer in layers for box in layer)
     across = {box: place - low for box, place in across.items()}
     breadth = max(across[box] + breadth_of(box) / 2 for layer in layers for box in layer)
@@ -49,18 +48,6 @@ def lay_out(
         along.append((begin, end))
         begin = end + gap
     return Layout(along, across, breadth)
-
-
-Neighbours = dict[Box, tuple[list[Box], list[Box]]]  # in the layer before, and in the one behind
-
-
-def _neighbours(graph: LayeredGraph) -> Neighbours:
-    neighbours: Neighbours = {box: ([], []) for layer in graph.layers for box in layer}
-    for edge in graph.edges:
-        for first, second in pairwise(edge.route):
-            neighbours[first][1].append(second)
-            neighbours[second][0].append(first)
-    return neighbours
 
 
 def _order(layers: list[list[Box]], neighbours: Neighbours) -> list[list[Box]]:

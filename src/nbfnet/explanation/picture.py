@@ -26,12 +26,6 @@ class Picture:
         self.upright = upright
         self.greatest = max(abs(edge.importance) for edge in self.graph.edges) or 1.0
         self.lines = {box: self._lines(box) for layer in self.graph.layers for box in layer}
-        links: dict[Box, list[list[Box]]] = {box: [[], []] for box in self.lines}
-        for edge in self.graph.edges:
-            for first, second in pairwise(edge.route):
-                links[first][1].append(second)
-                links[second][0].append(first)
-        self.links = links
         self.layout = lay_out(self.graph, self._length, self._breadth, gap=GAP, spacing=SPACING)
 
     @property
@@ -70,7 +64,7 @@ class Picture:
         if box.role == "bend":
             return THICKEST + 4
         of_text = self._width(box) if self.upright else self._height(box)
-        ports = max(len(side) for side in self.links[box]) if box.role != "label" else 0
+        ports = max(len(side) for side in self.graph.neighbours[box]) if box.role != "label" else 0
         return max(of_text, ports * (THICKEST + 4) + 6)
 
     def _point(self, along: float, across: float) -> Point:
@@ -89,7 +83,7 @@ class Picture:
         middle = self.layout.across[box]
         if box.role in ("label", "bend"):
             return middle
-        order = sorted(self.links[box][side], key=lambda linked: self.layout.across[linked])
+        order = sorted(self.graph.neighbours[box][side], key=lambda linked: self.layout.across[linked])
         return middle + (order.index(other) - (len(order) - 1) / 2) * (THICKEST + 4)
 
     def _draw_edge(self, edge: DrawnEdge) -> str:
@@ -99,7 +93,7 @@ class Picture:
         width = THINNEST + (THICKEST - THINNEST) * abs(edge.importance) / self.greatest
         arrow_at = (0 if edge.forward == edge.edge.inverse else -1) if edge.edge.directed else None
         return (
-            f'<g class="{kind}" data-paths="{_numbers(edge.paths)}"><title>{_clean(title)}</title>'
+            f'<g class="{kind}" data-paths="{_numbers(edge.paths)}"><title>{clean(title)}</title>'
             f'<path d="{self._route(edge.route, arrow_at)}" stroke-width="{width:.1f}"/>'
             f"{'' if arrow_at is None else self._arrow(edge.route, arrow_at)}"
             f"{self._draw_box(label, radius=3)}{self._draw_text(label, LABEL_SIZE, 14)}</g>"
@@ -134,7 +128,7 @@ class Picture:
     def _draw_node(self, box: Box) -> str:
         kind = "node" if box.role == "node" else f"node {box.role}"
         return (
-            f'<g class="{kind}" data-paths="{_numbers(box.paths)}"><title>{_clean(box.text)}</title>'
+            f'<g class="{kind}" data-paths="{_numbers(box.paths)}"><title>{clean(box.text)}</title>'
             f"{self._draw_box(box, radius=7)}{self._draw_text(box, NODE_SIZE, 16)}</g>"
         )
 
@@ -157,7 +151,7 @@ class Picture:
         lines = self.lines[box]
         top = y - (len(lines) - 1) * line_height / 2 + size * 0.35
         return "".join(
-            f'<text x="{x:.1f}" y="{top + i * line_height:.1f}">{_clean(line)}</text>' for i, line in enumerate(lines)
+            f'<text x="{x:.1f}" y="{top + i * line_height:.1f}">{clean(line)}</text>' for i, line in enumerate(lines)
         )
 
 
@@ -165,6 +159,6 @@ def _numbers(paths: set[int]) -> str:
     return " ".join(map(str, sorted(paths)))
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Escaped, and without the control characters that XML cannot hold."""
     return escape("".join(c if c.isprintable() else " " for c in text))
