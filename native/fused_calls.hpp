@@ -80,9 +80,9 @@ class TileWalk {
         for (int64_t i = 0; i < rows; ++i) {
             const int32_t v = node(begin + i);
             own_row[i] = map[v];
-            const int32_t *source = c.graph.source + c.graph.indptr[v];
-            int32_t *row = edge_row.data() + edge_begin[i];
-            for (int64_t e = 0; e < edge_begin[i + 1] - edge_begin[i]; ++e) row[e] = map[source[e]];
+            const int32_t *source = c.graph.source + c.graph.indptr[v], *row_of = map.data();
+            int32_t *__restrict row = edge_row.data() + edge_begin[i];
+            for (int64_t e = 0; e < edge_begin[i + 1] - edge_begin[i]; ++e) row[e] = row_of[source[e]];
         }
     }
 

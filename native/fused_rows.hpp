@@ -9,40 +9,40 @@
 
 namespace nbfnet::NBFNET_ISA {
 
-// Where a node's representation of the iteration before stands, for the group at hand; -1 is the zero row.
+// Where a node's representation of the iteration before stands, for the group at hand: in the group's own rows, else in
+// its background's; -1 is the zero row. One table holds both, so that an edge costs one look.
 class RowMap {
   public:
     RowMap(const RowPlan &plan, int64_t iteration, int64_t nodes)
-        : plan(plan), level(plan.levels[iteration - 1]), own(nodes), back(nodes) {
-        for (int64_t v = 0; v < nodes; ++v) own[v] = back[v] = -1;
+        : plan(plan), level(plan.levels[iteration - 1]), rows(nodes), back(nodes) {
+        for (int64_t v = 0; v < nodes; ++v) rows[v] = back[v] = -1;
     }
 
     void enter(int64_t group) {
         if (group == current) return;
-        if (current >= 0) mark(own, current, false);
-        mark(own, group, true);
         const int64_t background = plan.background(group);
+        if (current >= 0) each_row(current, [&](int64_t, int32_t v) { rows[v] = back[v]; });
         if (current < 0 || background != plan.background(current)) {
-            if (current >= 0) mark(back, plan.background(current), false);
-            mark(back, background, true);
+            if (current >= 0)
+                each_row(plan.background(current), [&](int64_t, int32_t v) { rows[v] = back[v] = -1; });
+            each_row(background, [&](int64_t i, int32_t v) { rows[v] = back[v] = static_cast<int32_t>(i); });
         }
+        each_row(group, [&](int64_t i, int32_t v) { rows[v] = static_cast<int32_t>(i); });
         current = group;
     }
 
-    int32_t operator[](int32_t node) const {
-        const int32_t row = own[node];
-        return row < 0 ? back[node] : row;
-    }
+    int32_t operator[](int32_t node) const { return rows[node]; }
+    const int32_t *data() const { return rows.data(); }
 
   private:
-    void mark(Buffer<int32_t> &rows, int64_t group, bool set) {
-        for (int64_t i = level.begin[group]; i < level.begin[group + 1]; ++i)
-            rows[level.node[i]] = set ? static_cast<int32_t>(i) : -1;
+    template <class Work>
+    void each_row(int64_t group, const Work &work) const {
+        for (int64_t i = level.begin[group]; i < level.begin[group + 1]; ++i) work(i, level.node[i]);
     }
 
     const RowPlan &plan;
     const Level &level;
-    Buffer<int32_t> own, back;
+    Buffer<int32_t> rows, back;
     int64_t current = -1;
 };
 
