@@ -33,6 +33,7 @@ class RowMap {
 
     int32_t operator[](int32_t node) const { return rows[node]; }
     const int32_t *data() const { return rows.data(); }
+    bool has_own_rows() const { return level.begin[current] < level.begin[current + 1]; }
 
   private:
     template <class Work>
@@ -49,11 +50,12 @@ class RowMap {
 // How many edges ahead of its use a row is asked for; so many rows may be read behind the last edge's.
 inline constexpr int64_t prefetch_distance = 12;
 
-// The in-edges of one row: rows of the iteration before, and relations.
+// The in-edges of one row: rows of the iteration before, and relations; and how many more there are whose message is
+// known to be zero.
 template <class Scalar>
 struct InEdges {
     const int32_t *row, *relation;
-    int64_t count, dim;
+    int64_t count, zeros, dim;
     const Scalar *previous, *relations, *boundary;
 };
 
@@ -78,7 +80,8 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
         }
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
             V result[A::statistics];
-            gather[i][p].finish(Scalar(in.count + 1), result);
+            if (in.zeros > 0) gather[i][p].add(V{});
+            gather[i][p].finish(Scalar(in.count + in.zeros + 1), result);
             each<A::statistics>([&](auto k) __attribute__((always_inline)) {
                 store<V>(out + k * dim + first + T::offset(i, p, part), result[k]);
             });
@@ -113,6 +116,7 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
             });
             spread[i][p].start(g, o);
             spread[i][p].look(boundary.lanes[i][p]);
+            spread[i][p].look(V{}, Scalar(in.zeros));
         });
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
         if constexpr (A::looks_first)
@@ -126,7 +130,7 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
             }
         dx.load(to.boundary + first, part);
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
-            spread[i][p].settle(Scalar(in.count + 1));
+            spread[i][p].settle(Scalar(in.count + in.zeros + 1));
             dx.lanes[i][p] += spread[i][p].gradient(boundary.lanes[i][p]);
         });
         dx.store(to.boundary + first, part);
