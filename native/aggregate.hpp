@@ -1,7 +1,7 @@
 // AGGREGATE: how the messages of a row, the boundary among them, become one or more statistics, and the way back.
 //
 // `Gather` sees each message once and never stores it. `Spread` is the way back: where ties matter it sees the messages
-// twice, first to count (`look`), then to hand each its share of the gradient (`gradient`).
+// twice, first to count (`look`, at a message and how many times it comes), then to hand each its share of the gradient (`gradient`).
 #pragma once
 
 #include "lanes.hpp"
@@ -28,7 +28,7 @@ struct Sum {
     struct Spread {
         V grad;
         NBFNET_INLINE void start(const V (&g)[1], const V (&)[1]) { grad = g[0]; }
-        NBFNET_INLINE void look(V) {}
+        NBFNET_INLINE void look(V, ScalarOf<V> = 1) {}
         NBFNET_INLINE void settle(ScalarOf<V>) {}
         NBFNET_INLINE V gradient(V) const { return grad; }
     };
@@ -51,7 +51,7 @@ struct Mean {
     struct Spread {
         V grad;
         NBFNET_INLINE void start(const V (&g)[1], const V (&)[1]) { grad = g[0]; }
-        NBFNET_INLINE void look(V) {}
+        NBFNET_INLINE void look(V, ScalarOf<V> = 1) {}
         NBFNET_INLINE void settle(ScalarOf<V> messages) { grad = grad * (1 / messages); }
         NBFNET_INLINE V gradient(V) const { return grad; }
     };
@@ -66,7 +66,7 @@ struct Ties {
         count = V{};
         share = grad;
     }
-    NBFNET_INLINE void look(V m) { count = m == extremum ? count + 1 : count; }
+    NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) { count = m == extremum ? count + times : count; }
     NBFNET_INLINE void settle() { share = share / maximum(count, V{} + 1); }
     NBFNET_INLINE V add_gradient(V m, V grad) const { return m == extremum ? grad + share : grad; }
 };
@@ -93,7 +93,7 @@ struct Extremum {
     struct Spread {
         Ties<V> ties;
         NBFNET_INLINE void start(const V (&g)[1], const V (&out)[1]) { ties.start(g[0], out[0]); }
-        NBFNET_INLINE void look(V m) { ties.look(m); }
+        NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) { ties.look(m, times); }
         NBFNET_INLINE void settle(ScalarOf<V>) { ties.settle(); }
         NBFNET_INLINE V gradient(V m) const { return ties.add_gradient(m, V{}); }
     };
@@ -142,9 +142,9 @@ struct Pna {
             slope = deviation > root(V{} + ScalarOf<V>(least_variance)) ? g[3] / deviation : V{};
             constant = g[0] - slope * mean;
         }
-        NBFNET_INLINE void look(V m) {
-            largest.look(m);
-            smallest.look(m);
+        NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) {
+            largest.look(m, times);
+            smallest.look(m, times);
         }
         NBFNET_INLINE void settle(ScalarOf<V> messages) {
             largest.settle();

@@ -31,6 +31,14 @@ class Buffer {
         count = size;
         clear_to_zero();
     }
+    // At least this many, the first `kept` of them as they were.
+    void grow(int64_t size, int64_t kept) {
+        if (size <= count) return;
+        Buffer larger(2 * size);
+        if (kept) std::memcpy(larger.block, block, static_cast<size_t>(kept) * sizeof(T));
+        std::swap(block, larger.block);
+        std::swap(count, larger.count);
+    }
     void clear_to_zero() {
         if (count) std::memset(block, 0, static_cast<size_t>(count) * sizeof(T));
     }

@@ -28,82 +28,140 @@ class PreviousRows {
     const Scalar *rows;
 };
 
-// One thread's way through its rows, a tile at a time.
+// Whether a message from the zero row is zero, and no gradient of it is asked for: then it need not be computed. Before
+// the first iteration almost every node has the zero row.
+template <class M, class Scalar>
+bool zero_row_is_silent(const FusedCall<Scalar> &call) {
+    const Layer<Scalar> &l = call.layer;
+    if (!M::zero_stays_zero || call.iteration > 1 || call.wants_zero_gradient) return false;
+    bool silent = true;
+    for (int64_t i = 0; i < l.dim; ++i) silent &= l.zero[i] == 0;
+    // Zero times what is not finite is not a number.
+    const int64_t size = call.plan->families * l.relations * l.dim;
+    for (int64_t i = 0; i < size; ++i) silent &= l.relation[i] - l.relation[i] == 0;
+    return silent;
+}
+
+// One thread's way through its rows, a tile of places at a time. A place stands for one row, or for several that are
+// alike: rows of one degree which see nothing but zeros before the first iteration.
 template <class M, class A, class Scalar>
 class TileWalk {
   public:
     using Weights = PackedWeights<Scalar, scalers_of<A>>;
 
-    TileWalk(const FusedCall<Scalar> &call, const Weights &weights, const Scalar *previous)
-        : c(call), map(*call.plan, call.iteration, call.graph.nodes), layer(call.layer, weights), previous(previous) {}
+    TileWalk(const FusedCall<Scalar> &call, const Weights &weights, const Scalar *previous, bool skips_zero_row)
+        : c(call), map(*call.plan, call.iteration, call.graph.nodes), layer(call.layer, weights), previous(previous),
+          skips_zero_row(skips_zero_row) {}
 
-    // work(first row, rows) with the tile's own rows, statistics and in-edges in place
+    // work(places) with the tile's own rows, statistics and in-edges in place
     template <class Work>
     void each_tile(const Share &share, Work &&work) {
-        map.enter(share.group);
-        for (int64_t begin = share.row_begin; begin < share.row_end; begin += tile_rows) {
-            const int64_t left = share.row_end - begin, rows = left < tile_rows ? left : tile_rows;
-            find_edges(begin, rows);
-            for (int64_t i = 0; i < rows; ++i) {
+        group = share.group;
+        map.enter(group);
+        for (int64_t begin = share.row_begin; begin < share.row_end; begin = row_begin[places]) {
+            find_places(begin, share.row_end);
+            for (int64_t i = 0; i < places; ++i) {
                 std::memcpy(layer.own_row(i), previous + own_row[i] * c.layer.dim, c.layer.dim * sizeof(Scalar));
-                layer.set_scale(i, c.layer.scale[node(begin + i)]);
-                gather_statistics<M, A, Scalar>(in_edges(share.group, begin, i), layer.statistics_row(i));
+                layer.set_scale(i, c.layer.scale[node(row_begin[i])]);
+                gather_statistics<M, A, Scalar>(in_edges(i), layer.statistics_row(i));
             }
-            layer.project(rows);
-            work(begin, rows);
+            layer.project(places);
+            work(places);
         }
     }
 
-    int32_t node(int64_t row) const { return c.plan->levels[c.iteration].node[row]; }
-    bool is_source(int64_t group, int64_t row) const { return node(row) == c.plan->source[group]; }
-
-    InEdges<Scalar> in_edges(int64_t group, int64_t begin, int64_t i) const {
-        const int64_t edge = c.graph.indptr[node(begin + i)], dim = c.layer.dim;
-        const Scalar *boundary = is_source(group, begin + i) ? c.layer.query + group * dim : c.layer.zero;
+    InEdges<Scalar> in_edges(int64_t i) const {
+        const int64_t dim = c.layer.dim, count = edge_begin[i + 1] - edge_begin[i];
+        const int32_t v = node(row_begin[i]);
         const Scalar *relations = c.layer.relation + c.plan->family[group] * c.layer.relations * dim;
-        return {edge_row.data() + edge_begin[i], c.graph.relation + edge, edge_begin[i + 1] - edge_begin[i],
-                dim, previous, relations, boundary};
+        const int32_t *relation = skips_zero_row ? edge_relation.data() + edge_begin[i] : c.graph.relation + c.graph.indptr[v];
+        return {edge_row.data() + edge_begin[i], relation, count, degree(v) - count, dim, previous, relations,
+                is_source(i) ? c.layer.query + group * dim : c.layer.zero};
     }
 
+    bool is_source(int64_t i) const { return node(row_begin[i]) == c.plan->source[group]; }
     int64_t own_row_of(int64_t i) const { return own_row[i]; }
+    int64_t begin_of(int64_t i) const { return row_begin[i]; }  // place i stands for the rows from here to the next
     TileLayer<Scalar, scalers_of<A>> &tile() { return layer; }
 
   private:
-    void find_edges(int64_t begin, int64_t rows) {
+    int32_t node(int64_t row) const { return c.plan->levels[c.iteration].node[row]; }
+    int64_t degree(int32_t v) const { return c.graph.indptr[v + 1] - c.graph.indptr[v]; }
+
+    // Fills a tile with the rows from `begin` on.
+    void find_places(int64_t begin, int64_t end) {
+        places = 0;
+        row_begin[0] = begin;
         edge_begin[0] = 0;
-        for (int64_t i = 0; i < rows; ++i) {
-            const int32_t v = node(begin + i);
-            edge_begin[i + 1] = edge_begin[i] + c.graph.indptr[v + 1] - c.graph.indptr[v];
+        bool alike = false;
+        for (int64_t row = begin; row < end; ++row) {
+            const int32_t v = node(row);
+            const bool was_alike = alike && degree(v) == degree(node(row - 1));
+            alike = skips_zero_row && sees_only_zeros(v);
+            if (!(alike && was_alike)) {
+                if (places == tile_rows) return;
+                own_row[places] = map[v];
+                edge_begin[places + 1] = edge_begin[places] + find_edges(v, edge_begin[places]);
+                ++places;
+            }
+            row_begin[places] = row + 1;
         }
-        const int64_t needed = edge_begin[rows] + prefetch_distance;
-        if (needed > edge_row.size()) edge_row.resize(2 * needed);
-        for (int64_t i = 0; i < rows; ++i) {
-            const int32_t v = node(begin + i);
-            own_row[i] = map[v];
-            const int32_t *source = c.graph.source + c.graph.indptr[v];
-            int32_t *row = edge_row.data() + edge_begin[i];
-            for (int64_t e = 0; e < edge_begin[i + 1] - edge_begin[i]; ++e) row[e] = map[source[e]];
+    }
+
+    bool sees_only_zeros(int32_t v) const {
+        if (v == c.plan->source[group]) return false;
+        if (!map.has_own_rows()) return true;
+        for (int64_t e = c.graph.indptr[v]; e < c.graph.indptr[v + 1]; ++e)
+            if (map[c.graph.source[e]] >= 0) return false;
+        return true;
+    }
+
+    // Lists the edges of a node behind those listed already; how many.
+    int64_t find_edges(int32_t v, int64_t at) {
+        const int64_t count = degree(v), first = c.graph.indptr[v];
+        edge_row.grow(at + count + prefetch_distance, at);
+        const int32_t *source = c.graph.source + first, *row_of = map.data();
+        int32_t *__restrict row = edge_row.data() + at;
+        if (!skips_zero_row) {
+            for (int64_t e = 0; e < count; ++e) row[e] = row_of[source[e]];
+            return count;
         }
+        edge_relation.grow(at + count, at);
+        int64_t kept = 0;
+        for (int64_t e = 0; e < count; ++e) {
+            row[kept] = row_of[source[e]];
+            edge_relation[at + kept] = c.graph.relation[first + e];
+            kept += row[kept] >= 0;
+        }
+        return kept;
     }
 
     const FusedCall<Scalar> &c;
     RowMap map;
     TileLayer<Scalar, scalers_of<A>> layer;
     const Scalar *previous;
-    Buffer<int32_t> edge_row;
-    int64_t edge_begin[tile_rows + 1], own_row[tile_rows];
+    bool skips_zero_row;
+    Buffer<int32_t> edge_row, edge_relation;
+    int64_t group = -1, places = 0;
+    int64_t row_begin[tile_rows + 1], edge_begin[tile_rows + 1], own_row[tile_rows];
 };
 
 template <class M, class A, class Scalar>
 void fused_forward(const FusedCall<Scalar> &call) {
     const PackedWeights<Scalar, scalers_of<A>> weights(call.layer, A::statistics);
     const PreviousRows<Scalar> previous(call);
+    const bool skips_zero_row = zero_row_is_silent<M>(call);
+    const int64_t dim = call.layer.dim;
     parallel(static_cast<int>(call.shares->of_thread.size()), [&](int thread) {
-        TileWalk<M, A, Scalar> walk(call, weights, previous.data());
+        TileWalk<M, A, Scalar> walk(call, weights, previous.data(), skips_zero_row);
         for (const Share &share : call.shares->of_thread[thread])
-            walk.each_tile(share, [&](int64_t begin, int64_t rows) {
-                for (int64_t i = 0; i < rows; ++i)
-                    walk.tile().finish(i, call.out + (begin + i) * call.layer.dim);
+            walk.each_tile(share, [&](int64_t places) {
+                for (int64_t i = 0; i < places; ++i) {
+                    Scalar *out = call.out + walk.begin_of(i) * dim;
+                    walk.tile().finish(i, out);
+                    for (int64_t row = walk.begin_of(i) + 1; row < walk.begin_of(i + 1); ++row)
+                        std::memcpy(call.out + row * dim, out, dim * sizeof(Scalar));
+                }
             });
     });
 }
@@ -189,6 +247,7 @@ void fused_backward(const FusedCall<Scalar> &call) {
     const int64_t dim = call.layer.dim;
     const PackedWeights<Scalar, scalers_of<A>> weights(call.layer, A::statistics);
     const PreviousRows<Scalar> previous(call);
+    const bool skips_zero_row = zero_row_is_silent<M>(call);
     const Level &before = call.plan->levels[call.iteration - 1];
     const int32_t first_background = static_cast<int32_t>(before.begin[call.plan->queries]);
     std::vector<WeightSums<Scalar, scalers_of<A>>> sums;
@@ -201,24 +260,28 @@ void fused_backward(const FusedCall<Scalar> &call) {
     }
 
     parallel(threads, [&](int thread) {
-        TileWalk<M, A, Scalar> walk(call, weights, previous.data());
+        TileWalk<M, A, Scalar> walk(call, weights, previous.data(), skips_zero_row);
         ThreadGradients<Scalar> &mine = gradients[thread];
         for (const Share &share : call.shares->of_thread[thread]) {
             const int64_t group = share.group, family = call.plan->family[group];
             EdgeGradients<Scalar> to{mine.rows_of(group), mine.rows_of(call.plan->background(group)), first_background,
                                      mine.relations_of(family), nullptr};
-            walk.each_tile(share, [&](int64_t begin, int64_t rows) {
+            walk.each_tile(share, [&](int64_t places) {
                 auto &tile = walk.tile();
-                for (int64_t i = 0; i < rows; ++i)
-                    std::memcpy(tile.grad_row(i), call.grad_out + (begin + i) * dim, dim * sizeof(Scalar));
-                tile.backward(rows, sums[thread]);
-                for (int64_t i = 0; i < rows; ++i) {
+                for (int64_t i = 0; i < places; ++i) {
+                    const Scalar *from = call.grad_out + walk.begin_of(i) * dim;
+                    Scalar *grad = tile.grad_row(i);
+                    std::memcpy(grad, from, dim * sizeof(Scalar));
+                    for (int64_t more = dim; more < (walk.begin_of(i + 1) - walk.begin_of(i)) * dim; more += dim)
+                        for (int64_t o = 0; o < dim; ++o) grad[o] += from[more + o];
+                }
+                tile.backward(places, sums[thread]);
+                for (int64_t i = 0; i < places; ++i) {
                     const int64_t own = walk.own_row_of(i);
                     Scalar *grad_own = (own >= first_background ? to.back : to.own) + own * dim;
                     for (int64_t o = 0; o < dim; ++o) grad_own[o] += tile.grad_own_row(i)[o];
-                    to.boundary = walk.is_source(group, begin + i) ? call.gradient.query + group * dim
-                                                                   : mine.zero_boundary();
-                    spread_gradient<M, A, Scalar>(walk.in_edges(group, begin, i), tile.statistics_row(i),
+                    to.boundary = walk.is_source(i) ? call.gradient.query + group * dim : mine.zero_boundary();
+                    spread_gradient<M, A, Scalar>(walk.in_edges(i), tile.statistics_row(i),
                                                   tile.grad_statistics_row(i), to);
                 }
             });

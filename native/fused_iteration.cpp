@@ -45,7 +45,7 @@ using Addresses = std::vector<uintptr_t>;
 struct Options {
     Message message;
     Aggregate aggregate;
-    bool layer_norm, shortcut;
+    bool layer_norm, shortcut, wants_zero_gradient;
     int threads;
     int64_t dim, relations;
 };
@@ -61,6 +61,7 @@ FusedCall<Scalar> make_call(const RowPlan &plan, const Graph &graph, int64_t ite
     call.iteration = iteration;
     call.shares = &shares;
     call.previous = at(0);
+    call.wants_zero_gradient = o.wants_zero_gradient;
     call.layer = {o.dim, o.relations, o.layer_norm, o.shortcut, at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8)};
     return call;
 }
@@ -95,11 +96,11 @@ void bind_fused_iteration(nb::module_ &m) {
     nb::class_<Options>(m, "FusedOptions")
         .def("__init__",
              [](Options *self, const std::string &message, const std::string &aggregate, bool layer_norm, bool shortcut,
-                int threads, int64_t dim, int64_t relations) {
-                 new (self) Options{message_named(message), aggregate_named(aggregate), layer_norm, shortcut, threads,
-                                    dim, relations};
+                bool wants_zero_gradient, int threads, int64_t dim, int64_t relations) {
+                 new (self) Options{message_named(message), aggregate_named(aggregate), layer_norm, shortcut,
+                                    wants_zero_gradient, threads, dim, relations};
              },
-             "message"_a, "aggregate"_a, "layer_norm"_a, "shortcut"_a, "threads"_a, "dim"_a, "relations"_a);
+             "message"_a, "aggregate"_a, "layer_norm"_a, "shortcut"_a, "wants_zero_gradient"_a, "threads"_a, "dim"_a, "relations"_a);
     m.def("fused_forward",
           [](const RowPlan &plan, const GraphArrays &graph, int64_t iteration, const Options &options, bool is_double,
              const Addresses &inputs, uintptr_t out) {

@@ -42,6 +42,7 @@ struct FusedCall {
     Layer<Scalar> layer;
     const Scalar *previous;  // (row of the level before, dim)
     Scalar *out;             // (row, dim)
+    bool wants_zero_gradient;  // whether anyone asks for the gradient of the zero row
     // The way back only:
     const Scalar *grad_out;         // (row, dim)
     Scalar *grad_previous;          // (row of the level before, dim), zeroed by the caller

@@ -192,7 +192,7 @@ class TileLayer {
             normal = (normal - m.mean) * m.inverse;
             z = normal * load<V>(l.norm_weight + o) + load<V>(l.norm_bias + o);
         }
-        return {normal, z > 0 ? z : V{}};
+        return {normal, z < 0 ? V{} : z};  // what is not a number stays so
     }
 
     template <class V>

@@ -9,51 +9,53 @@
 
 namespace nbfnet::NBFNET_ISA {
 
-// Where a node's representation of the iteration before stands, for the group at hand; -1 is the zero row.
+// Where a node's representation of the iteration before stands, for the group at hand: in the group's own rows, else in
+// its background's; -1 is the zero row. One table holds both, so that an edge costs one look.
 class RowMap {
   public:
     RowMap(const RowPlan &plan, int64_t iteration, int64_t nodes)
-        : plan(plan), level(plan.levels[iteration - 1]), own(nodes), back(nodes) {
-        for (int64_t v = 0; v < nodes; ++v) own[v] = back[v] = -1;
+        : plan(plan), level(plan.levels[iteration - 1]), rows(nodes), back(nodes) {
+        for (int64_t v = 0; v < nodes; ++v) rows[v] = back[v] = -1;
     }
 
     void enter(int64_t group) {
         if (group == current) return;
-        if (current >= 0) mark(own, current, false);
-        mark(own, group, true);
         const int64_t background = plan.background(group);
+        if (current >= 0) each_row(current, [&](int64_t, int32_t v) { rows[v] = back[v]; });
         if (current < 0 || background != plan.background(current)) {
-            if (current >= 0) mark(back, plan.background(current), false);
-            mark(back, background, true);
+            if (current >= 0)
+                each_row(plan.background(current), [&](int64_t, int32_t v) { rows[v] = back[v] = -1; });
+            each_row(background, [&](int64_t i, int32_t v) { rows[v] = back[v] = static_cast<int32_t>(i); });
         }
+        each_row(group, [&](int64_t i, int32_t v) { rows[v] = static_cast<int32_t>(i); });
         current = group;
     }
 
-    int32_t operator[](int32_t node) const {
-        const int32_t row = own[node];
-        return row < 0 ? back[node] : row;
-    }
+    int32_t operator[](int32_t node) const { return rows[node]; }
+    const int32_t *data() const { return rows.data(); }
+    bool has_own_rows() const { return level.begin[current] < level.begin[current + 1]; }
 
   private:
-    void mark(Buffer<int32_t> &rows, int64_t group, bool set) {
-        for (int64_t i = level.begin[group]; i < level.begin[group + 1]; ++i)
-            rows[level.node[i]] = set ? static_cast<int32_t>(i) : -1;
+    template <class Work>
+    void each_row(int64_t group, const Work &work) const {
+        for (int64_t i = level.begin[group]; i < level.begin[group + 1]; ++i) work(i, level.node[i]);
     }
 
     const RowPlan &plan;
     const Level &level;
-    Buffer<int32_t> own, back;
+    Buffer<int32_t> rows, back;
     int64_t current = -1;
 };
 
 // How many edges ahead of its use a row is asked for; so many rows may be read behind the last edge's.
 inline constexpr int64_t prefetch_distance = 12;
 
-// The in-edges of one row: rows of the iteration before, and relations.
+// The in-edges of one row: rows of the iteration before, and relations; and how many more there are whose message is
+// known to be zero.
 template <class Scalar>
 struct InEdges {
     const int32_t *row, *relation;
-    int64_t count, dim;
+    int64_t count, zeros, dim;
     const Scalar *previous, *relations, *boundary;
 };
 
@@ -78,7 +80,8 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
         }
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
             V result[A::statistics];
-            gather[i][p].finish(Scalar(in.count + 1), result);
+            if (in.zeros > 0) gather[i][p].add(V{});
+            gather[i][p].finish(Scalar(in.count + in.zeros + 1), result);
             each<A::statistics>([&](auto k) __attribute__((always_inline)) {
                 store<V>(out + k * dim + first + T::offset(i, p, part), result[k]);
             });
@@ -113,6 +116,7 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
             });
             spread[i][p].start(g, o);
             spread[i][p].look(boundary.lanes[i][p]);
+            spread[i][p].look(V{}, Scalar(in.zeros));
         });
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
         if constexpr (A::looks_first)
@@ -126,7 +130,7 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
             }
         dx.load(to.boundary + first, part);
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
-            spread[i][p].settle(Scalar(in.count + 1));
+            spread[i][p].settle(Scalar(in.count + in.zeros + 1));
             dx.lanes[i][p] += spread[i][p].gradient(boundary.lanes[i][p]);
         });
         dx.store(to.boundary + first, part);

@@ -1,6 +1,7 @@
 // MESSAGE: what an edge makes of its source's representation x and its own representation w, and the way back.
 //
 // A message works on `parts` lanes at once that belong together: RotatE's real and imaginary halves, dim / 2 apart.
+// `zero_stays_zero` says that x = 0 makes the message zero, and its gradient of w too.
 #pragma once
 
 #include "lanes.hpp"
@@ -10,6 +11,7 @@ namespace nbfnet::NBFNET_ISA {
 // m = x + w
 struct TransE {
     static constexpr int parts = 1;
+    static constexpr bool zero_stays_zero = false;
 
     template <class V>
     static NBFNET_INLINE void message(const V (&x)[1], const V (&w)[1], V (&m)[1]) {
@@ -27,6 +29,7 @@ struct TransE {
 // m = x * w
 struct DistMult {
     static constexpr int parts = 1;
+    static constexpr bool zero_stays_zero = true;
 
     template <class V>
     static NBFNET_INLINE void message(const V (&x)[1], const V (&w)[1], V (&m)[1]) {
@@ -44,6 +47,7 @@ struct DistMult {
 // m = x * w as complex numbers, (real, imaginary)
 struct RotatE {
     static constexpr int parts = 2;
+    static constexpr bool zero_stays_zero = true;
 
     template <class V>
     static NBFNET_INLINE void message(const V (&x)[2], const V (&w)[2], V (&m)[2]) {

@@ -24,6 +24,15 @@ struct Cone {
     double edges = 0, rows = 0;  // over all iterations
 };
 
+int64_t degree(const Graph &g, int32_t v) { return g.indptr[v + 1] - g.indptr[v]; }
+
+// Whether a step that could walk the edges of these nodes, or stop early at most nodes of the graph, should do the latter.
+bool is_large(const Graph &g, const int64_t *indptr, const int32_t *begin, const int32_t *end) {
+    int64_t edges = 0;
+    for (const int32_t *v = begin; v != end; ++v) edges += indptr[*v + 1] - indptr[*v];
+    return 8 * edges > g.edges;
+}
+
 // The searches' memory: one for each thread, clean between queries.
 struct Search {
     std::vector<int8_t> first, to_target;  // (node)
@@ -34,37 +43,52 @@ struct Search {
     void forward(const Graph &g, int32_t source, int64_t iterations) {
         reached.assign(1, source);
         first[source] = 0;
-        for (size_t i = 0; i < reached.size(); ++i) {
-            const int32_t u = reached[i];
-            if (first[u] == iterations) break;
-            for (int64_t e = g.out_indptr[u]; e < g.out_indptr[u + 1]; ++e) {
-                const int32_t v = g.target[e];
-                if (first[v] == never) {
-                    first[v] = static_cast<int8_t>(first[u] + 1);
-                    reached.push_back(v);
-                }
+        size_t begin = 0;
+        for (int8_t t = 1; t <= iterations && begin < reached.size(); ++t) {
+            const size_t end = reached.size();
+            auto reach = [&](int32_t v) {
+                first[v] = t;
+                reached.push_back(v);
+            };
+            if (is_large(g, g.out_indptr, reached.data() + begin, reached.data() + end)) {
+                for (int32_t v = 0; v < g.nodes; ++v)
+                    if (first[v] == never && any(g.source, g.indptr, v, [&](int32_t x) { return first[x] == t - 1; }))
+                        reach(v);
+            } else {
+                for (size_t i = begin; i < end; ++i)
+                    for (int64_t e = g.out_indptr[reached[i]]; e < g.out_indptr[reached[i] + 1]; ++e)
+                        if (first[g.target[e]] == never) reach(g.target[e]);
             }
+            begin = end;
         }
     }
 
     // From the targets back, only through nodes that the source reaches early enough to matter.
-    void backward(const Graph &g, const int32_t *begin, const int32_t *end, int64_t iterations) {
+    void backward(const Graph &g, const int32_t *targets, const int32_t *targets_end, int64_t iterations) {
         queue.clear();
-        for (const int32_t *v = begin; v != end; ++v)
+        for (const int32_t *v = targets; v != targets_end; ++v)
             if (first[*v] <= iterations && to_target[*v] == never) {
                 to_target[*v] = 0;
                 queue.push_back(*v);
             }
-        for (size_t i = 0; i < queue.size(); ++i) {
-            const int32_t v = queue[i];
-            const int8_t away = static_cast<int8_t>(to_target[v] + 1);
-            for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) {
-                const int32_t x = g.source[e];
-                if (to_target[x] == never && first[x] <= iterations - away) {
-                    to_target[x] = away;
-                    queue.push_back(x);
-                }
+        size_t begin = 0;
+        for (int8_t away = 1; begin < queue.size(); ++away) {
+            const size_t end = queue.size();
+            auto is_new = [&](int32_t x) { return to_target[x] == never && first[x] <= iterations - away; };
+            auto reach = [&](int32_t x) {
+                to_target[x] = away;
+                queue.push_back(x);
+            };
+            if (is_large(g, g.indptr, queue.data() + begin, queue.data() + end)) {
+                auto is_next = [&](int32_t v) { return to_target[v] == away - 1; };
+                for (const int32_t x : reached)
+                    if (is_new(x) && any(g.target, g.out_indptr, x, is_next)) reach(x);
+            } else {
+                for (size_t i = begin; i < end; ++i)
+                    for (int64_t e = g.indptr[queue[i]]; e < g.indptr[queue[i] + 1]; ++e)
+                        if (is_new(g.source[e])) reach(g.source[e]);
             }
+            begin = end;
         }
     }
 
@@ -73,20 +97,34 @@ struct Search {
         for (const int32_t v : queue) to_target[v] = never;
         queue.clear();
     }
+
+    template <class Is>
+    static bool any(const int32_t *neighbour, const int64_t *indptr, int32_t v, const Is &is) {
+        for (int64_t e = indptr[v]; e < indptr[v + 1]; ++e)
+            if (is(neighbour[e])) return true;
+        return false;
+    }
 };
 
-int64_t degree(const Graph &g, int32_t v) { return g.indptr[v + 1] - g.indptr[v]; }
-
 // What a query's rows read of the background: their in-neighbours, and themselves, as long as the source has not come.
-void add_need(const Graph &g, const Cone &cone, const Search &search, int8_t *need) {
-    for (size_t i = 0; i < cone.node.size(); ++i) {
-        const int32_t v = cone.node[i];
-        need[v] = std::max<int8_t>(need[v], cone.first[i] - 1);
-        for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) {
-            const int32_t x = g.source[e];
-            if (search.first[x] >= cone.first[i])
-                need[x] = std::max<int8_t>(need[x], std::min(cone.last[i], search.first[x]) - 1);
+// `last` (node) is negative where a node is no row of the query.
+void add_need(const Graph &g, const Cone &cone, const std::vector<int8_t> &first, const int8_t *last, int64_t iterations,
+              int8_t *need) {
+    for (size_t i = 0; i < cone.node.size(); ++i)
+        need[cone.node[i]] = std::max<int8_t>(need[cone.node[i]], cone.first[i] - 1);
+    // v reads the background of x until the source has come to x, and from when it has come to v.
+    auto read = [&](int32_t v, int32_t x) {
+        if (first[x] >= first[v]) need[x] = std::max<int8_t>(need[x], std::min(last[v], first[x]) - 1);
+    };
+    if (is_large(g, g.indptr, cone.node.data(), cone.node.data() + cone.node.size())) {
+        for (int32_t x = 0; x < g.nodes; ++x) {
+            const int8_t most = static_cast<int8_t>(std::min<int64_t>(iterations, first[x]) - 1);
+            for (int64_t e = g.out_indptr[x]; need[x] < most && e < g.out_indptr[x + 1]; ++e)
+                if (last[g.target[e]] >= 0) read(g.target[e], x);
         }
+    } else {
+        for (const int32_t v : cone.node)
+            for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) read(v, g.source[e]);
     }
 }
 
@@ -95,17 +133,21 @@ void spread_need(const Graph &g, int64_t iterations, int8_t *need) {
     std::vector<std::vector<int32_t>> due(iterations + 1);
     for (int64_t v = 0; v < g.nodes; ++v)
         if (need[v] > 0) due[need[v]].push_back(static_cast<int32_t>(v));
-    for (int64_t t = iterations; t > 1; --t)
-        for (size_t i = 0; i < due[t].size(); ++i) {
-            const int32_t v = due[t][i];
-            for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) {
-                const int32_t x = g.source[e];
-                if (need[x] < t - 1) {
-                    need[x] = static_cast<int8_t>(t - 1);
-                    due[t - 1].push_back(x);
-                }
-            }
+    for (int64_t t = iterations; t > 1; --t) {
+        auto reach = [&](int32_t x) {
+            need[x] = static_cast<int8_t>(t - 1);
+            due[t - 1].push_back(x);
+        };
+        if (is_large(g, g.indptr, due[t].data(), due[t].data() + due[t].size())) {
+            for (int32_t x = 0; x < g.nodes; ++x)
+                if (need[x] < t - 1 && Search::any(g.target, g.out_indptr, x, [&](int32_t v) { return need[v] == t; }))
+                    reach(x);
+        } else {
+            for (const int32_t v : due[t])
+                for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e)
+                    if (need[g.source[e]] < t - 1) reach(g.source[e]);
         }
+    }
 }
 
 class Planner {
@@ -147,12 +189,13 @@ class Planner {
         std::vector<std::vector<std::vector<int8_t>>> need_of_thread(threads);
         parallel(threads, [&](int thread) {
             Search search(g.nodes);
+            std::vector<int8_t> last(g.nodes, -1);
             auto &need = need_of_thread[thread];
             need.resize(r.families);
             for (size_t q = thread; q < r.source.size(); q += threads) {
                 auto &mine = need[r.family[q]];
                 if (mine.empty()) mine.assign(g.nodes, -1);
-                find_cone(q, search, mine.data());
+                find_cone(q, search, last.data(), mine.data());
             }
         });
         parallel(threads, [&](int thread) {
@@ -167,35 +210,45 @@ class Planner {
         });
     }
 
-    void find_cone(size_t q, Search &search, int8_t *need) {
-        const int8_t last = static_cast<int8_t>(r.iterations);
+    // `last` (node) is -1 everywhere, before and after.
+    void find_cone(size_t q, Search &search, int8_t *last, int8_t *need) {
+        const int8_t end_of_all = static_cast<int8_t>(r.iterations);
         Cone &cone = cones[q];
         search.forward(g, r.source[q], r.iterations);
         if (all_targets()) {
             for (int64_t v = 0; v < g.nodes; ++v)
-                if (search.first[v] == never) need[v] = last;
+                if (search.first[v] == never) need[v] = end_of_all;
             cone.node = search.reached;
         } else {
             const int32_t *begin = r.target.data() + r.target_begin[q], *end = r.target.data() + r.target_begin[q + 1];
             search.backward(g, begin, end, r.iterations);
             for (const int32_t *v = begin; v != end; ++v)
-                if (search.first[*v] == never) need[*v] = last;
+                if (search.first[*v] == never) need[*v] = end_of_all;
             cone.node = search.queue;
         }
-        sort_by_degree(cone.node);
+        for (const int32_t v : cone.node) last[v] = all_targets() ? end_of_all : end_of_all - search.to_target[v];
+        sort_by_degree(cone.node, last);
         for (const int32_t v : cone.node) {
             cone.first.push_back(search.first[v]);
-            cone.last.push_back(all_targets() ? last : last - search.to_target[v]);
+            cone.last.push_back(last[v]);
             const int times = cone.last.back() - std::max<int8_t>(cone.first.back(), 1) + 1;
             cone.rows += times;
             cone.edges += static_cast<double>(times) * degree(g, v);
         }
-        add_need(g, cone, search, need);
+        add_need(g, cone, search.first, last, r.iterations, need);
+        for (const int32_t v : cone.node) last[v] = -1;
         search.clean();
     }
 
-    void sort_by_degree(std::vector<int32_t> &nodes) const {
-        std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return rank[a] < rank[b]; });
+    // Sorts the nodes whose `last` is not negative.
+    void sort_by_degree(std::vector<int32_t> &nodes, const int8_t *last) const {
+        if (static_cast<int64_t>(nodes.size()) > g.nodes / 16) {
+            nodes.clear();
+            for (const int32_t v : by_degree)
+                if (last[v] >= 0) nodes.push_back(v);
+        } else {
+            std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return rank[a] < rank[b]; });
+        }
     }
 
     // A family whose cones and background together cost no less than its queries in full is computed in full.
@@ -215,17 +268,20 @@ class Planner {
 
     void list_rows(RowPlan &plan) const {
         plan.levels.resize(r.iterations + 1);
-        for (int64_t t = 0; t <= r.iterations; ++t) {
-            Level &level = plan.levels[t];
-            level.begin.assign(1, 0);
-            for (int64_t group = 0; group < plan.groups(); ++group) {
-                const size_t before = level.node.size();
-                list_group(plan, group, t, level.node);
-                level.begin.push_back(level.rows());
-                if (t > 0)
-                    for (size_t i = before; i < level.node.size(); ++i) plan.edges += degree(g, level.node[i]);
+        std::vector<int64_t> edges(r.iterations + 1, 0);
+        const int threads = std::max(1, r.threads);
+        parallel(threads, [&](int thread) {
+            for (int64_t t = thread; t <= r.iterations; t += threads) {
+                Level &level = plan.levels[t];
+                level.begin.assign(1, 0);
+                for (int64_t group = 0; group < plan.groups(); ++group) {
+                    list_group(plan, group, t, level.node);
+                    level.begin.push_back(level.rows());
+                }
+                for (const int32_t v : level.node) edges[t] += degree(g, v);
             }
-        }
+        });
+        plan.edges = std::accumulate(edges.begin() + 1, edges.end(), int64_t{0});
     }
 
     void list_group(const RowPlan &plan, int64_t group, int64_t t, std::vector<int32_t> &rows) const {

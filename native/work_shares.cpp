@@ -56,7 +56,7 @@ WorkShares share_work(const RowPlan &plan, const Graph &g, int64_t iteration, in
         }
     };
 
-    // Split groups first: what each thread has of them is the ground that whole groups then level out.
+    // Split groups first: what each thread has of them is the ground that whole families and groups then level out.
     std::vector<int64_t> whole;
     for (int64_t group = 0; group < plan.groups(); ++group) {
         if (costs.of_family[plan.family[group]] > small) shares.contested[plan.background(group)] = threads > 1;
@@ -67,16 +67,22 @@ WorkShares share_work(const RowPlan &plan, const Graph &g, int64_t iteration, in
             whole.push_back(group);
         }
     }
-    std::vector<int> thread_of_family(plan.families, -1);
     std::stable_sort(whole.begin(), whole.end(), [&](int64_t a, int64_t b) {
         return costs.of_family[plan.family[a]] > costs.of_family[plan.family[b]];
     });
+    std::vector<int> thread_of_family(plan.families, -1);
     for (const int64_t group : whole) {
-        int &family_thread = thread_of_family[plan.family[group]];
-        const bool together = costs.of_family[plan.family[group]] <= small;
-        const int thread = together && family_thread >= 0 ? family_thread : least_loaded();
-        family_thread = thread;
-        give(group, level.begin[group], level.begin[group + 1], thread, costs.of_group[group]);
+        const int32_t family = plan.family[group];
+        int thread = least_loaded();
+        double cost = costs.of_group[group];
+        if (costs.of_family[family] <= small) {
+            // A small family goes to one thread, which bears the cost of all its groups from the first one on.
+            const bool new_family = thread_of_family[family] < 0;
+            if (new_family) thread_of_family[family] = thread;
+            thread = thread_of_family[family];
+            cost = new_family ? costs.of_family[family] : 0;
+        }
+        give(group, level.begin[group], level.begin[group + 1], thread, cost);
     }
     return shares;
 }

@@ -248,6 +248,38 @@ def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, s
                 assert error(got[name], expected[name]) <= limit, where
 
 
+@pytest.mark.parametrize("kind", ["targets", "all", "dense", "one family"])
+@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+def test_a_zero_row_that_nobody_learns(message: str, aggregate: str, kind: str) -> None:
+    """Its messages are left out where they are zero; yet they count, and tie, as often as they come."""
+    settings = FusedSettings(message, aggregate, True, True)
+    for dim, threads in ((10, 1), (32, 2)):
+        torch.set_num_threads(threads)
+        inputs = make_inputs(settings, kind, 1, dim, learned_zero=False)
+        whole, short = prepare(inputs, torch.float64), prepare(inputs, torch.float64)
+        short["zero"] = short["zero"].detach()
+        expected, hidden = oracle(whole, rows_of(kind, 1), settings)
+        out = run_fused(short, kind, 1, settings)
+        assert error(out.detach(), expected.detach()) <= 1e-10
+        grad_out = torch.randn(out.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(dim))
+        grad_out = grad_out.where(hidden.detach().abs() > 1e-4, 0)
+        gradients_of_whole = gradients(expected, grad_out, whole)
+        names = [name for name in LEARNED if name != "zero"]
+        found = torch.autograd.grad(out, [short[name] for name in names], grad_out)
+        for name, got in zip(names, found, strict=True):
+            assert error(got, gradients_of_whole[name]) <= 1e-10, name
+
+
+@pytest.mark.parametrize("message", ["distmult", "rotate"])
+def test_zero_times_infinity_is_not_left_out(message: str) -> None:
+    settings = FusedSettings(message, "sum", False, False)
+    inputs = make_inputs(settings, "all", 1, 8, learned_zero=False)
+    inputs["edge_representation"][0, 1] = torch.inf
+    expected, _ = oracle(inputs, rows_of("all", 1), settings)
+    assert expected.isnan().any()
+    assert torch.equal(run_fused(inputs, "all", 1, settings).isnan(), expected.isnan())
+
+
 def test_plans_are_what_the_tests_think_they_are() -> None:
     sizes = {kind: [plan(kind).plan.rows(t) for t in range(4)] for kind in ("targets", "all", "dense", "one family")}
     assert sizes["dense"] == [6, 6 * NODES, 6 * NODES, 6 * NODES]

@@ -101,9 +101,9 @@ class _FusedIteration(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, plan: Any, graph: Any, iteration: int, settings: FusedSettings, *tensors: Tensor) -> Tensor:
         assert native is not None
-        edge_representation = tensors[1]
+        edge_representation, zero = tensors[1], tensors[7]
         _, num_relations, dim = edge_representation.shape
-        options = native.FusedOptions(*settings, torch.get_num_threads(), dim, num_relations)
+        options = native.FusedOptions(*settings, zero.requires_grad, torch.get_num_threads(), dim, num_relations)
         out = memory.empty((plan.rows(iteration), dim), edge_representation.dtype)
         is_double = out.dtype == torch.float64
         native.fused_forward(plan, graph, iteration, options, is_double, _addresses(tensors), out.data_ptr())

@@ -232,10 +232,10 @@ class NeuralBellmanFordNetwork(nn.Module):
             if len(nodes):
                 of_relation = self.score_function(rows[first : first + len(nodes)], self.indicator.query.weight[r])
                 logits = logits.index_put(((relation == r).nonzero(), nodes[None]), of_relation[None])
-        own_nodes = torch.cat([nodes for _, nodes in queries])
+        # Query by query: what the score makes of the rows of one query is small enough to stay in a cache.
+        own_scores = [self.score_function(rows[a : a + len(nodes)], query[q]) for q, (a, nodes) in enumerate(queries)]
         owner = torch.repeat_interleave(torch.tensor([len(nodes) for _, nodes in queries]))
-        own_scores = self.score_function(rows[: len(own_nodes)], query[owner])
-        return logits.index_put((owner, own_nodes), own_scores)
+        return logits.index_put((owner, torch.cat([nodes for _, nodes in queries])), torch.cat(own_scores))
 
 
 def _distinct_queries(source: Tensor, relation: Tensor) -> tuple[Tensor, Int32, Int64]:
