@@ -25,7 +25,7 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.store import read_store, write_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.training.tensor_file import read_tensors, write_error, write_tensors
+from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
 
 FORMAT, VERSION = "nbfnet-run", 1
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
@@ -61,7 +61,7 @@ class RunFolder:
         }
         with new_folder(path) as draft:
             write_store(dataset, draft / DATA)
-            write_tensors(draft / MODEL, initial_network(config, dataset).state_dict(), {"epoch": 0})
+            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), {"epoch": 0}))
             _write_json(draft / MANIFEST, manifest)
         return cls(path, manifest)
 
