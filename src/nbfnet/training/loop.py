@@ -8,7 +8,7 @@ from typing import Any
 
 from nbfnet.config import Config
 from nbfnet.distributed import ALONE, Team
-from nbfnet.errors import TrainingError
+from nbfnet.errors import EvaluationError, NbfnetError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.graph import Dataset
@@ -93,17 +93,14 @@ class _Training:
         batch = self.epochs.batch(progress.epoch, progress.batch)
         try:
             loss = self.optimization.compute_gradients(batch)
+            with uninterrupted():
+                self.optimization.take_step()
+                progress.batch, progress.step = progress.batch + 1, progress.step + 1
+                progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
+                progress.seconds += time.monotonic() - begin
         except TrainingError as error:
-            raise TrainingError(
-                f"epoch {progress.epoch + 1}, batch {progress.batch + 1} (step {progress.step + 1}): {error}; training "
-                "has stopped, the last good checkpoint and the best network are kept; begin again with a lower "
-                f"learning rate, for example --set training.learning_rate={self.config.learning_rate / 2:g}"
-            ) from None
-        with uninterrupted():
-            self.optimization.optimizer.step()
-            progress.batch, progress.step = progress.batch + 1, progress.step + 1
-            progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
-            progress.seconds += time.monotonic() - begin
+            at = f"epoch {progress.epoch + 1}, batch {progress.batch + 1} (step {progress.step + 1})"
+            raise self._diverged(at, error) from None
 
     def _validate(self) -> None:
         begin = time.monotonic()
@@ -140,7 +137,17 @@ class _Training:
             return {}
         scorer = NetworkScorer(self.network, self.dataset.train.message_csr, self.config.device)
         sample = self.config.validation_sample
-        return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.document()
+        try:
+            return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.document()
+        except EvaluationError as error:
+            at = f"validation after epoch {self._epochs_done():.4g}, batch {self.progress.batch} "
+            raise self._diverged(f"{at}(step {self.progress.step})", error) from None
+
+    def _diverged(self, at: str, error: NbfnetError) -> TrainingError:
+        return TrainingError(
+            f"{at}: {error}; training has stopped, the last good checkpoint and the best network are kept; begin again "
+            f"with a lower learning rate, for example --set training.learning_rate={self.config.learning_rate / 2:g}"
+        )
 
     def _epochs_done(self) -> float:
         return self.progress.epoch + self.progress.batch / self.epochs.length
