@@ -56,7 +56,7 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         if checksum != _checksum(tensors, text):
             raise ValueError("its checksum is wrong")
         return tensors, json.loads(text)
-    except (OSError, SafetensorError, LookupError, ValueError, TypeError) as error:
+    except (OSError, SafetensorError, LookupError, ValueError, TypeError, AttributeError) as error:
         what = "it is missing" if isinstance(error, FileNotFoundError) else f"it is damaged: {error}"
         raise RunFolderError(file, what, "train again, or restore the folder from a copy") from None
 
