@@ -76,8 +76,8 @@ def train(
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
     with gather_team(asked.device) as team:
-        start = resume(output, dataset, *tables) if continues else begin(output, dataset, *tables, team=team)
-        folder, chosen = start
+        start = resume if continues else begin
+        folder, chosen = start(output, dataset, *tables, team=team)
         if team.leads:
             _report_start(folder, dataset, chosen)
         learn(folder, dataset, chosen, team=team, listener=report_validation)
