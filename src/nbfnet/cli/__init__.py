@@ -10,6 +10,7 @@ import typer
 
 from nbfnet.cli import data, demo, evaluate, info, paths, reproduce, train
 from nbfnet.cli.output import accept_any_name, print_text, report_error
+from nbfnet.distributed import leads
 from nbfnet.errors import NbfnetError
 from nbfnet.progress import show_progress
 
@@ -44,7 +45,7 @@ def nbfnet(version: Version = False) -> None:
 
 def main() -> None:
     """Run the command line: 0 is success, 2 a user's mistake in one clear message, 130 Ctrl-C."""
-    show_progress(True)
+    show_progress(leads())
     accept_any_name()
     try:
         app(prog_name="nbfnet")
