@@ -35,7 +35,10 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
     links = Triplets(entity[asked.triplets.head], relation[asked.triplets.relation], entity[asked.triplets.tail])
     if facts is None:
         return dataclasses.replace(learned, name=f"{learned.name}, {queries.name}", test=links, test_graph=None)
-    return Dataset(f"{facts.name}, {queries.name}", learned.train, Triplets.empty(), links, graph, split="as given")
+    name = f"{facts.name}, {queries.name}"
+    if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
+        return Dataset(name, graph, Triplets.empty(), links)
+    return Dataset(name, learned.train, Triplets.empty(), links, graph)
 
 
 def on_known_relations(graph: Graph, learned: Graph, origin: Path) -> Graph:
