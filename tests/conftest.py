@@ -1,12 +1,26 @@
-"""What all tests share: the folder of benchmark graphs, and how hard hypothesis tries."""
+"""What all tests share: benchmark graphs and small ones, processes of their own, how hard hypothesis tries."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import hypothesis
+import numpy as np
 import pytest
+import torch
+
+TIMEOUT = 180  # seconds; a busy machine must not fail a test
 
 # The same examples on every run, and no time limit for one example: a busy machine must not fail a test.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=20)
@@ -23,3 +37,153 @@ def data_folder() -> Path:
     if not Path(folder).is_dir():
         pytest.skip(f"needs the benchmark graphs: NBFNET_DATA names {folder}, which is not a folder")
     return Path(folder)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Running:
+    """A command in a process of its own."""
+
+    def __init__(self, server: CommandServer, number: int, folder: Path) -> None:
+        self.number, self._server, self._folder = number, server, folder
+        self._code: int | None = None
+
+    def code(self) -> int | None:
+        """Its exit code, negative if a signal ended it; None while it runs."""
+        if self._code is None:
+            self._code = self._server.ask(poll=self.number)
+        return self._code
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal, if it still runs."""
+        if self.code() is None:
+            os.kill(self.number, number)
+
+    def wait(self) -> Ended:
+        """Until it has ended."""
+        until = time.monotonic() + TIMEOUT
+        while (code := self.code()) is None:
+            if time.monotonic() > until:
+                self.send(signal.SIGKILL)
+                pytest.fail(f"a command had not ended after {TIMEOUT} seconds: {self.err()}")
+            time.sleep(0.002)
+        return Ended(code, (self._folder / "out").read_text(), self.err())
+
+    def err(self) -> str:
+        """What it has written to standard error so far."""
+        return (self._folder / "err").read_text() if (self._folder / "err").exists() else ""
+
+
+class CommandServer:
+    """``command_server.py``, and how it is asked."""
+
+    def __init__(self, process: subprocess.Popen[str], folders: Iterator[Path]) -> None:
+        self._process, self._folders = process, folders
+
+    def ask(self, **order: object) -> Any:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def start(
+        self,
+        *arguments: object,
+        script: Path | None = None,
+        largest_file: int | None = None,
+        **environment: object,
+    ) -> Running:
+        """Start ``nbfnet`` with some arguments, or a script."""
+        folder = next(self._folders)
+        order = {
+            "arguments": [str(argument) for argument in arguments],
+            "script": None if script is None else str(script),
+            "largest_file": largest_file,
+            "environment": {key: str(value) for key, value in environment.items()},
+            "folder": str(folder),
+            "out": str(folder / "out"),
+            "err": str(folder / "err"),
+        }
+        return Running(self, self.ask(start=order), folder)
+
+    def run(self, *arguments: object, **options: Any) -> Ended:
+        """Start it and wait until it has ended."""
+        return self.start(*arguments, **options).wait()
+
+    def run_team(self, size: int, *arguments: object, **options: Any) -> list[Ended]:
+        """One command in several processes, described to each other as torchrun does."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        team = {"WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        members = [self.start(*arguments, RANK=rank, LOCAL_RANK=rank, **team, **options) for rank in range(size)]
+        return [member.wait() for member in members]
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandServer]:
+    """Commands in processes of their own that start at once, with one thread each."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs processes that fork")
+    folders = (tmp_path_factory.mktemp("command") for _ in itertools.count())
+    command = [sys.executable, str(Path(__file__).with_name("command_server.py"))]
+    environment = dict(os.environ) | {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(next(folders))}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
+        yield CommandServer(process, folders)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Graphs of 20 nodes are done before a second thread has woken up."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@dataclass(frozen=True)
+class SmallGraphs:
+    """Folders of graphs that are trained in a moment; tests must not change them."""
+
+    knowledge: Path  # 24 entities, 3 relations, 60 / 8 / 9 links; multi-edges and self loops
+    homogeneous: Path  # 20 nodes, 41 / 6 / 7 edges
+    inductive: Path  # like the knowledge graph, with a test graph of 12 entities beside it
+    options: tuple[str, ...] = (  # of a small network
+        *("--set", "model.dim=4", "--set", "model.layers=2", "--set", "model.hidden=[4]"),
+        *("--set", "training.batch_size=16", "--set", "training.negatives=4"),
+    )
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> SmallGraphs:
+    """Small graphs of every kind."""
+    folder, random = tmp_path_factory.mktemp("small"), np.random.default_rng(4)
+
+    def write(path: Path, letter: str, nodes: int, relations: int, count: int) -> None:
+        path.parent.mkdir(exist_ok=True)
+        # First a ring through all nodes, so that none is missing, nor a relation.
+        ring = [(i, i % max(relations, 1), (i + 1) % nodes) for i in range(nodes)] if path.stem == "train" else []
+        rows = [*ring, *random.integers([nodes, max(relations, 1), nodes], size=(count - len(ring), 3)).tolist()]
+        middle = [f"r{r}\t" if relations else "" for _, r, _ in rows]
+        lines = [f"{letter}{h}\t{r}{letter}{t}\n" for (h, _, t), r in zip(rows, middle, strict=True)]
+        path.write_text("".join(lines))
+
+    for part, count in (("train", 60), ("valid", 8), ("test", 9)):
+        write(folder / "knowledge" / f"{part}.txt", "e", 24, 3, count)
+    for part, count in (("train", 41), ("valid", 6), ("test", 7)):
+        write(folder / "homogeneous" / f"{part}.txt", "n", 20, 0, count)
+    for part, count in (("train", 60), ("valid", 8)):
+        write(folder / "inductive" / f"{part}.txt", "a", 24, 3, count)
+    for part, count in (("train", 30), ("test", 9)):
+        write(folder / "inductive_ind" / f"{part}.txt", "b", 12, 3, count)
+    return SmallGraphs(folder / "knowledge", folder / "homogeneous", folder / "inductive")

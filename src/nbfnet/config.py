@@ -14,10 +14,12 @@ from nbfnet.errors import ConfigError, closest
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]  # what PyTorch's generator takes
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Strict: true is no number, and "4" neither.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class ModelConfig(_Frozen):
@@ -30,7 +32,7 @@ class ModelConfig(_Frozen):
     edges: Literal["dependent", "independent"] = "dependent"  # W_r q + b_r, or b_r
     layer_norm: bool = True
     shortcut: bool = True
-    hidden: tuple[Count, ...] = (64,)  # the hidden layers of the score
+    hidden: Annotated[tuple[Count, ...], Field(strict=False)] = (64,)  # the hidden layers of the score
     learned_zero: bool = False  # INDICATOR with a learned embedding for nodes that are not the source
     symmetric: bool = False  # undirected graphs: score h(u, v) + h(v, u)
     frontier: Literal["auto", "off"] = "auto"  # compute only the rows that matter, or all
@@ -44,8 +46,8 @@ class TrainingConfig(_Frozen):
     negatives: Count = 32  # n, for each answer
     temperature: Positive | None = None  # of self-adversarial negatives; none: all weigh the same
     hiding: Literal["triplet", "pair"] = "triplet"  # which edges a batch may not see, see QueryEdges
-    learning_rate: Positive = 5e-3  # of Adam
-    seed: CountOrZero = 0  # of everything random: the split, the parameters, the batches
+    learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3  # of Adam, in single precision
+    seed: Seed = 0  # of everything random: the split, the parameters, the batches
     validations_per_epoch: Count = 1
     validation_sample: Count | None = None  # links to validate on; none: all
     checkpoint_minutes: Positive = 5.0  # at most so much work is lost when the process is killed
@@ -58,7 +60,7 @@ class Publication(_Frozen):
     source: str  # the dataset
     paper_split: bool = False
     table: str  # where it stands in the paper
-    seeds: Annotated[tuple[CountOrZero, ...], Field(min_length=1)] = (0,)  # one run for each
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1, strict=False)] = (0,)  # one run for each
     paper: dict[str, float]  # the published metrics
 
 
@@ -129,10 +131,13 @@ def _parse_value(text: str) -> Any:
 
 def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
     for key, value in other.items():
-        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+        if not isinstance(value, Mapping):
+            into[key] = value
+        elif into.get(key) is None or isinstance(into[key], dict):
+            into[key] = into.get(key) or {}  # a copy: what is merged next must not end in the other table
             _merge(into[key], value)
         else:
-            into[key] = dict(value) if isinstance(value, Mapping) else value
+            raise ConfigError(f"{key} = {into[key]!r}: this is a table, give its keys")
 
 
 def _explain(fault: Any) -> str:

@@ -49,6 +49,11 @@ class Team:
 ALONE = Team()
 
 
+def leads() -> bool:
+    """Whether this process talks to the user: known before the team has gathered, and after it has parted."""
+    return os.environ.get("WORLD_SIZE", "1") == "1" or os.environ.get("RANK", "0") == "0"
+
+
 @contextmanager
 def gather_team(device: str = "cpu") -> Iterator[Team]:
     """The team that ``torchrun`` described in the environment; it parts when the block ends."""

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from nbfnet.cli.output import accept_any_name, print_text, report_error
+from nbfnet.distributed import leads
 from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import show_progress
 
@@ -62,7 +63,7 @@ def nbfnet(version: Version = False) -> None:
 
 def main() -> None:
     """Run the command line: 0 is success, 2 a user's mistake in one clear message, 130 Ctrl-C."""
-    show_progress(True)
+    show_progress(leads())
     accept_any_name()
     try:
         app(prog_name="nbfnet")

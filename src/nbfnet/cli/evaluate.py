@@ -21,6 +21,7 @@ from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.training.new_facts import read_new_facts
 from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import has_device
 
 SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
 Ties = Annotated[
@@ -59,10 +60,12 @@ def evaluate(
     if queries is not None:
         dataset, split = read_new_facts(learned, facts, queries), "test"
     config = folder.config()
-    network = folder.network(learned, config.training.device)
+    # A network may be asked where it could not have been trained.
+    device = config.training.device if has_device(config.training.device) else "cpu"
+    network = folder.network(learned, device)
     graph = facts_of(dataset, split)
-    with gather_team(config.training.device) as team:
-        scorer = NetworkScorer(network, graph.message_csr, config.training.device)
+    with gather_team(device) as team:
+        scorer = NetworkScorer(network, graph.message_csr, device)
         given = given_negatives(dataset.name, split) if sample is None else None
         if given is not None:
             result, official = evaluate_given(scorer, dataset, split, given, ties=ties, team=team)

@@ -14,6 +14,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from nbfnet.distributed import leads
+
 _ENDLESS = 10_000  # columns, where nothing says how wide the output may be
 # A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
@@ -38,8 +40,9 @@ def report_error(error: object) -> None:
 
 
 def report_note(text: str) -> None:
-    """A note on standard error, where it does not disturb what is printed."""
-    _print(Console(stderr=True), Text(_visible(text), style="dim"))
+    """A note on standard error, where it does not disturb what is printed; one for a team of processes."""
+    if leads():
+        _print(Console(stderr=True), Text(_visible(text), style="dim"))
 
 
 def print_title(text: str) -> None:

@@ -70,15 +70,14 @@ def train(
     """
     if plot:
         require_matplotlib()
-    tables = [read_toml(config)] if config else []
-    tables.append(_overrules(settings or [], epochs, seed))
+    tables = [*([_read(config)] if config else []), parse_settings(settings or []), _numbers(epochs, seed)]
     before = [RunFolder.open(output).manifest["config"]] if continues else []
     asked = make_config(*before, *tables).training
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
     with gather_team(asked.device) as team:
-        start = resume(output, dataset, *tables) if continues else begin(output, dataset, *tables, team=team)
-        folder, chosen = start
+        start = resume if continues else begin
+        folder, chosen = start(output, dataset, *tables, team=team)
         if team.leads:
             _report_start(folder, dataset, chosen)
         learn(folder, dataset, chosen, team=team, listener=report_validation)
@@ -89,13 +88,17 @@ def train(
             _report_end(folder, json)
 
 
-def _overrules(settings: list[str], epochs: int | None, seed: int | None) -> dict[str, Any]:
-    """What the command line says, as a table of a configuration."""
-    table = parse_settings(settings)
-    given = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
-    if given:
-        table["training"] = {**table.get("training", {}), **given}
+def _read(file: Path) -> dict[str, Any]:
+    """A configuration file, checked by itself so that an error names it."""
+    table = read_toml(file)
+    make_config(table, origin=str(file))
     return table
+
+
+def _numbers(epochs: int | None, seed: int | None) -> dict[str, Any]:
+    """What --epochs and --seed say, as a table of a configuration."""
+    given = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
+    return {"training": given} if given else {}
 
 
 def _report_start(folder: RunFolder, dataset: Dataset, config: Config) -> None:

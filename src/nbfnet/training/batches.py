@@ -105,6 +105,11 @@ class PairBatches(Batches):
     def __init__(self, graph: Graph, negatives: int) -> None:
         self._edges: Triplets = graph.triplets
         self._negatives, self._count = PairNegatives(graph.triplets, num_nodes=graph.num_nodes), negatives
+        if not self._negatives.num_allowed:
+            raise TrainingError(
+                f"{graph.name}: an edge joins every pair of its {graph.num_nodes} nodes, so there is nothing to tell "
+                "apart; give a larger or sparser graph"
+            )
         self.num_links = len(self._edges)
 
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Ada
         return Progress()
     tensors, description = read_tensors(file)
     try:
+        if set(description) != {entry.name for entry in fields(Progress)}:
+            raise LookupError("it has no counters")
         progress = Progress(**description)
         network.load_state_dict({name: tensors[name] for name in network.state_dict()})
         if progress.step:

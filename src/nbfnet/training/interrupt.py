@@ -27,4 +27,4 @@ def uninterrupted() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, before)
     if pressed:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)  # to whoever handles it outside of the block, if anyone does

@@ -6,11 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from nbfnet.config import Config
 from nbfnet.distributed import ALONE, Team
-from nbfnet.errors import TrainingError
+from nbfnet.errors import EvaluationError, NbfnetError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.graph import Dataset
@@ -57,17 +55,16 @@ class _Training:
         self.epochs = make_batches(dataset.train, self.config)
         self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
         # The batches of an epoch after which there is a validation.
-        parts = np.arange(1, self.config.validations_per_epoch + 1) / self.config.validations_per_epoch
-        self.validate_after = set(np.ceil(parts * self.epochs.length).astype(int).tolist())
+        validations = self.config.validations_per_epoch
+        self.validate_after = {-(-self.epochs.length * part // validations) for part in range(1, validations + 1)}
         self.last_save = time.monotonic()
 
     def run(self) -> None:
+        if not self.progress.step:
+            self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
         while self.progress.epoch < self.config.epochs:
             self._train_until_validation()
-            with stage(f"validating after epoch {self._epochs_done():.4g}"):
-                self._validate()
-            if self.progress.batch == self.epochs.length:
-                self.progress.epoch, self.progress.batch = self.progress.epoch + 1, 0
+            self._validate()
             self.save()
 
     def save(self) -> None:
@@ -80,31 +77,30 @@ class _Training:
     def _train_until_validation(self) -> None:
         progress = self.progress
         with stage(f"epoch {progress.epoch + 1} of {self.config.epochs}") as report:
-            while True:
+            while not self._is_validation_due():
+                if time.monotonic() - self.last_save >= 60 * self.config.checkpoint_minutes:
+                    self.save()
                 self._step()
                 share = self._epochs_done() / self.config.epochs
                 report(share, f"  loss {progress.loss_sum / progress.links:.4f}  {self._speed()}{self._best()}")
-                if progress.batch in self.validate_after:
-                    return
-                if time.monotonic() - self.last_save >= 60 * self.config.checkpoint_minutes:
-                    self.save()
+
+    def _is_validation_due(self) -> bool:
+        """Also where a training goes on that was interrupted while it validated."""
+        return self.progress.batch in self.validate_after and self.progress.links > 0
 
     def _step(self) -> None:
         begin, progress = time.monotonic(), self.progress
         batch = self.epochs.batch(progress.epoch, progress.batch)
         try:
             loss = self.optimization.compute_gradients(batch)
+            with uninterrupted():
+                self.optimization.take_step()
+                progress.batch, progress.step = progress.batch + 1, progress.step + 1
+                progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
+                progress.seconds += time.monotonic() - begin
         except TrainingError as error:
-            raise TrainingError(
-                f"epoch {progress.epoch + 1}, batch {progress.batch + 1} (step {progress.step + 1}): {error}; training "
-                "has stopped, the last good checkpoint and the best network are kept; begin again with a lower "
-                f"learning rate, for example --set training.learning_rate={self.config.learning_rate / 2:g}"
-            ) from None
-        with uninterrupted():
-            self.optimization.optimizer.step()
-            progress.batch, progress.step = progress.batch + 1, progress.step + 1
-            progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
-            progress.seconds += time.monotonic() - begin
+            at = f"epoch {progress.epoch + 1}, batch {progress.batch + 1} (step {progress.step + 1})"
+            raise self._diverged(at, error) from None
 
     def _validate(self) -> None:
         begin = time.monotonic()
@@ -133,13 +129,25 @@ class _Training:
             progress.log_bytes = self.log.append(entry)
             self.listener(entry)
         progress.loss_sum, progress.links = 0.0, 0
+        if progress.batch == self.epochs.length:
+            progress.epoch, progress.batch = progress.epoch + 1, 0
 
     def _metrics(self) -> dict[str, float]:
         if not len(self.dataset.valid):
             return {}
         scorer = NetworkScorer(self.network, self.dataset.train.message_csr, self.config.device)
         sample = self.config.validation_sample
-        return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.document()
+        try:
+            return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.document()
+        except EvaluationError as error:
+            at = f"validation after epoch {self._epochs_done():.4g}, batch {self.progress.batch} "
+            raise self._diverged(f"{at}(step {self.progress.step})", error) from None
+
+    def _diverged(self, at: str, error: NbfnetError) -> TrainingError:
+        return TrainingError(
+            f"{at}: {error}; training has stopped, the last good checkpoint and the best network are kept; begin again "
+            f"with a lower learning rate, for example --set training.learning_rate={self.config.learning_rate / 2:g}"
+        )
 
     def _epochs_done(self) -> float:
         return self.progress.epoch + self.progress.batch / self.epochs.length

@@ -34,7 +34,10 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
     links = Triplets(entity[given.head], relation[given.relation], entity[given.tail])
     if facts is None:
         return dataclasses.replace(learned, name=f"{learned.name}, {queries.name}", test=links, test_graph=None)
-    return Dataset(f"{facts.name}, {queries.name}", learned.train, Triplets.empty(), links, graph)
+    name = f"{facts.name}, {queries.name}"
+    if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
+        return Dataset(name, graph, Triplets.empty(), links)
+    return Dataset(name, learned.train, Triplets.empty(), links, graph)
 
 
 def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Graph:
@@ -50,7 +53,8 @@ def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Grap
         )
     relation = _relation_ids(graph, learned, origin)[graph.triplets.relation]
     triplets = Triplets(graph.triplets.head, relation, graph.triplets.tail, graph.triplets.weight)
-    return dataclasses.replace(graph, relations=learned.relations, triplets=triplets)
+    entities = graph.entities.with_labels({**learned.entities.labels, **graph.entities.labels})
+    return dataclasses.replace(graph, entities=entities, relations=learned.relations, triplets=triplets)
 
 
 def _relation_ids(graph: Graph, learned: Graph, origin: Path | str) -> Int32:

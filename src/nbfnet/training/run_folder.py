@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import BaseModel, Field, ValidationError
 
 from nbfnet.config import Config, make_config
 from nbfnet.errors import NbfnetError, RunFolderError
@@ -25,11 +26,29 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.store import read_store, write_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.training.tensor_file import read_tensors, write_error, write_tensors
+from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
 
 FORMAT, VERSION = "nbfnet-run", 1
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
-_NOT_A_RUN = "give a folder that 'nbfnet train' wrote"
+_NOT_A_RUN, _RESTORE = "give a folder that 'nbfnet train' wrote", "restore it from a copy, or train again"
+
+
+class _TrainedOn(BaseModel):
+    name: str
+    fingerprint: str
+
+
+class _Best(BaseModel):
+    epoch: float
+    valid: dict[str, float]
+
+
+class _Manifest(BaseModel):
+    """What a manifest must have; a network that was never validated has no metrics."""
+
+    dataset: _TrainedOn
+    config: dict[str, Any]
+    metrics: _Best | Annotated[dict[str, Any], Field(max_length=0)]
 
 
 @dataclass(frozen=True)
@@ -61,7 +80,7 @@ class RunFolder:
         }
         with new_folder(path) as draft:
             write_store(dataset, draft / DATA)
-            write_tensors(draft / MODEL, initial_network(config, dataset).state_dict(), {"epoch": 0})
+            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), {"epoch": 0}))
             _write_json(draft / MANIFEST, manifest)
         return cls(path, manifest)
 
@@ -80,18 +99,18 @@ class RunFolder:
         try:
             manifest = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise RunFolderError(
-                file, f"it cannot be read: {error}", "restore it from a copy, or train again"
-            ) from None
+            raise RunFolderError(file, f"it cannot be read: {error}", _RESTORE) from None
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise RunFolderError(path, f"{MANIFEST} is not that of a run folder", _NOT_A_RUN)
         if manifest.get("version") != VERSION:
             found = manifest.get("version")
             remedy = "use the release of nbfnet that wrote it, or train again"
             raise RunFolderError(path, f"its format is version {found}, this release reads {VERSION}", remedy)
-        for key, kind in (("dataset", dict), ("config", dict), ("metrics", dict)):
-            if not isinstance(manifest.get(key), kind):
-                raise RunFolderError(file, f"its key {key!r} is missing or damaged", "train again")
+        try:
+            _Manifest.model_validate(manifest)
+        except ValidationError as error:
+            key = error.errors()[0]["loc"][0]
+            raise RunFolderError(file, f"its key {key!r} is missing or damaged", _RESTORE) from None
         return cls(path, manifest)
 
     def config(self) -> Config:
@@ -103,7 +122,7 @@ class RunFolder:
         try:
             return read_store(self.path / DATA)
         except NbfnetError as error:
-            raise RunFolderError(self.path / DATA, str(error), "train again, or restore it from a copy") from None
+            raise RunFolderError(self.path / DATA, str(error), _RESTORE) from None
 
     def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
         """The best network so far."""
@@ -113,7 +132,7 @@ class RunFolder:
             network.load_state_dict(tensors)
         except RuntimeError:
             what = "its tensors are not those of the network that the manifest describes"
-            raise RunFolderError(self.path / MODEL, what, "train again, or restore it from a copy") from None
+            raise RunFolderError(self.path / MODEL, what, _RESTORE) from None
         return network.to(device).eval()
 
     def write_network(self, network: NeuralBellmanFordNetwork, epoch: float) -> None:

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from nbfnet.config import Config, make_config
 from nbfnet.distributed import ALONE, Team
-from nbfnet.errors import RunFolderError, TrainingError
+from nbfnet.errors import ConfigError, RunFolderError, TrainingError
+from nbfnet.evaluation.pair_evaluator import negative_pairs
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
+from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
 from nbfnet.training.run_folder import RunFolder
@@ -27,17 +30,19 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
         TrainingError: the dataset cannot be learned.
     """
     config = make_config(default_config(dataset), *tables)
-    check_dataset(dataset)
+    check_device(config.training.device)
+    check_dataset(dataset, config)
     if team.leads:
         RunFolder.create(path, dataset, config)
     team.wait()
     return RunFolder.open(path), config
 
 
-def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFolder, Config]:
+def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
     """An existing run folder; tables may change only what does not change the steps taken so far.
 
     Raises:
+        ConfigError: the configuration is wrong.
         RunFolderError: the folder is not one of this dataset, or its configuration is another.
     """
     folder = RunFolder.open(path)
@@ -56,6 +61,9 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
         raise RunFolderError(path, f"a training that goes on cannot change {', '.join(changed)}", remedy)
     if not (path / FILE).exists() and folder.manifest["metrics"]:
         raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
+    check_device(config.training.device)
+    if config != before and team.leads:
+        folder.update(config=config.model_dump(mode="json"))
     return folder, config
 
 
@@ -68,11 +76,31 @@ def _changed(before: Config, after: Config) -> list[str]:
     return [*training, *(["model"] if before.model != after.model else [])]
 
 
-def check_dataset(dataset: Dataset) -> None:
-    """Refuse what cannot be learned: no facts, no pair to tell apart, links of relations without a fact.
+def check_device(device: str) -> None:
+    """Refuse a device that is not there.
+
+    Raises:
+        ConfigError: names it.
+    """
+    if not has_device(device):
+        raise ConfigError(f"training.device = {device!r}: there is no such device here; use cpu, or cuda where it is")
+
+
+def has_device(device: str) -> bool:
+    """Whether PyTorch can compute on a device such as 'cuda:1'."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        return False
+    return True
+
+
+def check_dataset(dataset: Dataset, config: Config) -> None:
+    """Refuse what cannot be learned or validated, before a folder is made for it.
 
     Raises:
         TrainingError: names what is missing.
+        SamplingError: a homogeneous graph has too few pairs without an edge.
     """
     graph = dataset.train
     if not len(graph.triplets):
@@ -81,6 +109,9 @@ def check_dataset(dataset: Dataset) -> None:
         raise TrainingError(f"{graph.name}: it has a single entity, so there is nothing to tell apart")
     for part, links in (("valid", dataset.valid), ("test", dataset.test)):
         _check_relations(graph, part, links)
+    make_batches(graph, config.training)
+    if dataset.kind == "homogeneous":
+        negative_pairs(dataset, "valid", len(dataset.valid), seed=0)
 
 
 def _check_relations(graph: Graph, part: str, links: Triplets) -> None:

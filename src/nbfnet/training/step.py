@@ -40,6 +40,16 @@ class Optimization:
         self.optimizer.zero_grad(set_to_none=True)
         return self._gather_gradients(self._loss(batch))
 
+    def take_step(self) -> None:
+        """Move the parameters along their gradients, as Adam does.
+
+        Raises:
+            TrainingError: a parameter is not finite any more.
+        """
+        self.optimizer.step()
+        if not all(bool(parameter.isfinite().all()) for parameter in self.network.parameters()):
+            raise TrainingError("after it a parameter is not finite")
+
     def _loss(self, batch: Batch) -> Tensor:
         """This process's share of the batch's mean loss."""
         csr = self._edges.csr.hide(self._edges.slots(batch.source, batch.relation, batch.target))

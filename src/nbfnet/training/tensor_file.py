@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from nbfnet.errors import RunFolderError
@@ -24,13 +24,23 @@ def write_tensors(file: Path, tensors: Mapping[str, Tensor], description: Mappin
     Raises:
         RunFolderError: it cannot be written, because the disk is full for example.
     """
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    text = json.dumps(description)
     try:
         with replacing(file) as partial:
-            save_file(plain, partial, metadata={KEY: json.dumps([text, _checksum(plain, text)])})
-    except (OSError, SafetensorError) as error:
+            partial.write_bytes(pack_tensors(tensors, description))
+    except OSError as error:
         raise write_error(file, error) from None
+
+
+def pack_tensors(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> bytes:
+    """The content of such a file.
+
+    Not safetensors' own ``save_file``: what that writes only its owner may read, and when it is killed it leaves a
+    file of a random name behind.
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(description)
+    packed: bytes = save(plain, metadata={KEY: json.dumps([text, _checksum(plain, text)])})
+    return packed
 
 
 def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -46,14 +56,14 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         if checksum != _checksum(tensors, text):
             raise ValueError("its checksum is wrong")
         return tensors, json.loads(text)
-    except (OSError, SafetensorError, LookupError, ValueError, TypeError) as error:
+    except (OSError, SafetensorError, LookupError, ValueError, TypeError, AttributeError) as error:
         what = "it is missing" if isinstance(error, FileNotFoundError) else f"it is damaged: {error}"
         raise RunFolderError(file, what, "train again, or restore the folder from a copy") from None
 
 
-def write_error(file: Path, error: Exception) -> RunFolderError:
+def write_error(file: Path, error: OSError) -> RunFolderError:
     """What to say when a file of a run folder cannot be written."""
-    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    reason = error.strerror or error
     remedy = "check its space and permissions; what was written before is whole: go on with --resume"
     return RunFolderError(file, f"cannot be written: {reason}", remedy)
 

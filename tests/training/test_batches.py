@@ -1,0 +1,160 @@
+"""Batches against brute force: every link once an epoch, both ways, with strict negatives."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from nbfnet.config import TrainingConfig
+from nbfnet.distributed import Team
+from nbfnet.errors import TrainingError
+from nbfnet.training.batches import make_batches
+
+
+def facts_of(graph):
+    """The facts as (head, relation, tail), and those of the inverse relations."""
+    given = graph.triplets
+    facts = list(zip(given.head.tolist(), given.relation.tolist(), given.tail.tolist(), strict=True))
+    return facts, {(t, r + graph.num_relations, h) for h, r, t in facts}
+
+
+def asked_of(batch, num_relations):
+    """Which facts the queries of a knowledge graph's batch ask for, and whether for the head."""
+    asked, answers = [], batch.target[:, 0].tolist()
+    for source, relation, answer in zip(batch.source.tolist(), batch.relation.tolist(), answers, strict=True):
+        backwards = relation >= num_relations
+        fact = (answer, relation - num_relations, source) if backwards else (source, relation, answer)
+        asked.append((fact, backwards))
+    return asked
+
+
+def epoch_of(graph, epoch=0, **config):
+    epochs = make_batches(graph, TrainingConfig(**config))
+    return [epochs.batch(epoch, number) for number in range(epochs.length)]
+
+
+def same(left, right):
+    pairs = ((left.source, right.source), (left.relation, right.relation), (left.target, right.target))
+    return left.links == right.links and all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 8, 25, 100])
+def test_every_fact_once_an_epoch_half_of_a_batch_each_way(knowledge, batch_size):
+    graph = knowledge.train
+    facts, _ = facts_of(graph)
+    for epoch in range(3):
+        batches = epoch_of(graph, epoch, batch_size=batch_size, negatives=4)
+        assert [batch.links for batch in batches[:-1]] == [batch_size] * (len(batches) - 1)
+        assert 1 <= batches[-1].links <= batch_size
+        asked = [asked_of(batch, graph.num_relations) for batch in batches]
+        assert Counter(fact for part in asked for fact, _ in part) == Counter(facts)
+        for part in asked:
+            assert sum(backwards for _, backwards in part) == len(part) // 2
+
+
+def test_every_fact_is_asked_both_ways_sooner_or_later(knowledge):
+    graph = knowledge.train
+    asked = [pair for e in range(20) for b in epoch_of(graph, e, batch_size=8) for pair in asked_of(b, 2)]
+    assert set(asked) == {(fact, backwards) for fact in facts_of(graph)[0] for backwards in (False, True)}
+
+
+def test_negatives_are_no_known_facts(knowledge):
+    graph = knowledge.train
+    facts, inverses = facts_of(graph)
+    known, seen = {*facts, *inverses}, set()
+    for epoch in range(5):
+        for batch in epoch_of(graph, epoch, batch_size=8, negatives=300):
+            assert batch.target.shape == (batch.links, 301)
+            for source, relation, targets in zip(batch.source, batch.relation, batch.target, strict=True):
+                queries = [(int(source), int(relation), int(node)) for node in targets]
+                assert queries[0] in known
+                assert not known & set(queries[1:])
+                seen |= set(queries[1:])
+    # ... and nothing else is spared: every other answer of a query that was asked is drawn some time.
+    asked = {(source, relation) for source, relation, _ in seen}
+    every = {(source, relation, node) for source, relation in asked for node in range(graph.num_nodes)}
+    assert every - known == seen
+
+
+def test_negatives_have_the_type_of_the_answer(graph_of, rows_of):
+    types = [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, -1, -1, -1, -1, -1]
+    graph = graph_of(16, 2, rows_of(3, 16, 2, 20), types=types)
+    for batch in epoch_of(graph, batch_size=6, negatives=12):
+        of_target = np.array(types)[batch.target]
+        assert (of_target == of_target[:, :1]).all()
+
+
+def test_what_has_no_wrong_answer_is_asked_the_other_way(graph_of):
+    """Node 0 is linked to everything: (0, r, ?) has no negative, (?, r, v) has."""
+    graph = graph_of(6, 1, [[0, 0, v] for v in range(6)])
+    batches = epoch_of(graph, batch_size=4, negatives=3)
+    asked = [pair for batch in batches for pair in asked_of(batch, 1)]
+    assert Counter(asked) == Counter({((0, 0, v), True): 1 for v in range(6)})
+    backwards = graph_of(6, 1, [[v, 0, 0] for v in range(6)])
+    asked = [pair for batch in epoch_of(backwards, batch_size=4) for pair in asked_of(batch, 1)]
+    assert Counter(asked) == Counter({((v, 0, 0), False): 1 for v in range(6)})
+
+
+def test_what_has_no_wrong_answer_either_way_is_left_out(graph_of):
+    """0 and 1 are alone of their types, so that nothing could stand in their places; 2, 3, 4 share one."""
+    graph = graph_of(5, 1, [[0, 0, 1], [2, 0, 3], [0, 0, 2]], types=[0, 1, 2, 2, 2])
+    asked = [pair for batch in epoch_of(graph, batch_size=1) for pair in asked_of(batch, 1)]
+    assert sorted(fact for fact, _ in asked) == [(0, 0, 2), (2, 0, 3)]
+    assert ((0, 0, 2), True) not in asked  # the head has no other of its type
+    with pytest.raises(TrainingError, match="no training fact has a wrong answer"):
+        epoch_of(graph_of(2, 1, [[0, 0, 1]], types=[0, 1]))
+
+
+def test_graphs_without_a_negative(graph_of):
+    complete = [[u, 0, v] for u in range(4) for v in range(4)]
+    with pytest.raises(TrainingError, match="16 facts, 4 entities"):
+        epoch_of(graph_of(4, 1, complete))
+    with pytest.raises(TrainingError, match="joins every pair of its 4 nodes"):
+        epoch_of(graph_of(4, 1, complete, kind="homogeneous"))
+    for kind in ("knowledge", "homogeneous"):
+        with pytest.raises(TrainingError, match="no training facts"):
+            epoch_of(graph_of(4, 1, [], kind=kind))
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 100])
+def test_every_edge_of_a_homogeneous_graph_against_pairs_without_one(homogeneous, batch_size):
+    graph = homogeneous.train
+    edges = list(zip(graph.triplets.head.tolist(), graph.triplets.tail.tolist(), strict=True))
+    joined = {frozenset(edge) for edge in edges}
+    for epoch in range(3):
+        asked = []
+        for batch in epoch_of(graph, epoch, batch_size=batch_size, negatives=5):
+            assert batch.target.shape == (batch.links * 6, 1)
+            assert (batch.relation == 0).all()
+            u, v = batch.source.reshape(-1, 6), batch.target.reshape(-1, 6)
+            asked += zip(u[:, 0].tolist(), v[:, 0].tolist(), strict=True)
+            negatives = {frozenset(pair) for pair in np.stack([u[:, 1:], v[:, 1:]], axis=2).reshape(-1, 2).tolist()}
+            assert all(len(pair) == 2 for pair in negatives)
+            assert not joined & negatives
+        assert Counter(asked) == Counter(edges)
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
+def test_a_batch_depends_on_seed_epoch_and_number_alone(kind, request):
+    graph = request.getfixturevalue(kind).train
+    config = TrainingConfig(batch_size=6, negatives=3, seed=5)
+    forwards = [[make_batches(graph, config).batch(epoch, n) for n in range(4)] for epoch in range(2)]
+    epochs = make_batches(graph, config)
+    for epoch in (1, 0):
+        for number in (3, 0, 2, 1):
+            assert same(epochs.batch(epoch, number), forwards[epoch][number])
+    assert not same(forwards[0][0], forwards[1][0])
+    assert not same(forwards[0][0], make_batches(graph, config.model_copy(update={"seed": 6})).batch(0, 0))
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_parts_of_a_team_are_the_batch(kind, size, request):
+    for batch in epoch_of(request.getfixturevalue(kind).train, batch_size=6, negatives=3):
+        parts = [batch.take(Team(rank, size).share(batch.links)) for rank in range(size)]
+        assert sum(part.links for part in parts) == batch.links
+        for name in ("source", "relation", "target"):
+            joined = np.concatenate([getattr(part, name) for part in parts])
+            assert np.array_equal(joined, getattr(batch, name))

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nbfnet.errors import RunFolderError
+from nbfnet.training.log import Log, read_log
+
+ENTRY = {"epoch": 1.0, "step": 3, "loss": 0.5, "valid": {"mrr": 0.1}, "training_seconds": 1, "validation_seconds": 2}
+
+
+def test_lines_in_lines_out(tmp_path):
+    assert read_log(tmp_path) == []
+    log = Log(tmp_path, 0)
+    lengths = [log.append(ENTRY), log.append(ENTRY | {"valid": {}})]
+    assert lengths[1] == (tmp_path / "log.jsonl").stat().st_size
+    assert read_log(tmp_path) == [ENTRY, ENTRY | {"valid": {}}]
+
+
+def test_what_came_after_the_state_is_cut_off(tmp_path):
+    log = Log(tmp_path, 0)
+    length = log.append(ENTRY)
+    log.append(ENTRY | {"epoch": 2.0})
+    with (tmp_path / "log.jsonl").open("ab") as file:
+        file.write(b'{"epoch": 3')
+    assert [entry["epoch"] for entry in read_log(tmp_path)] == [1.0, 2.0]  # a line that was cut off is no line
+    Log(tmp_path, length).append(ENTRY | {"epoch": 2.5})
+    assert [entry["epoch"] for entry in read_log(tmp_path)] == [1.0, 2.5]
+
+
+def test_a_log_that_is_too_short_or_gone(tmp_path):
+    length = Log(tmp_path, 0).append(ENTRY)
+    (tmp_path / "log.jsonl").write_text("")
+    with pytest.raises(RunFolderError, match=f"it has 0 bytes, the checkpoint was written when it had {length}"):
+        Log(tmp_path, length)
+    (tmp_path / "log.jsonl").unlink()
+    with pytest.raises(RunFolderError, match=r"log\.jsonl"):
+        Log(tmp_path, length)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"no JSON",
+        b"\xff\xfe",
+        b"\0\0\0",
+        b"[1, 2]",
+        b"3",
+        b"{}",
+        json.dumps(ENTRY | {"valid": 3}).encode(),
+        json.dumps(ENTRY | {"loss": "low"}).encode(),
+    ],
+)
+def test_damaged_lines(tmp_path, line):
+    (tmp_path / "log.jsonl").write_bytes(json.dumps(ENTRY).encode() + b"\n" + line + b"\n")
+    with pytest.raises(RunFolderError, match=r"log\.jsonl: line 2 "):
+        read_log(tmp_path)
