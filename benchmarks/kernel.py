@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from machine import machine_facts
 from nbfnet.graph.inverse import with_inverse_count, with_inverses
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
@@ -151,7 +152,7 @@ def threads(csr: RelationalCSR, quick: bool) -> list[Row]:
 MEMORY = """
 import re, sys
 from pathlib import Path
-from benchmarks.kernel import Case, kernel, random_graph
+from kernel import Case, kernel, random_graph
 
 def kilobytes(field):
     return int(re.search(field + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
@@ -169,8 +170,8 @@ def memory(quick: bool) -> list[Row]:
     table: list[Row] = []
     for edges in (100_000, 400_000) if quick else (100_000, 400_000, 1_600_000, 6_400_000):
         command = [sys.executable, "-c", MEMORY, str(edges)]
-        root = Path(__file__).parent.parent
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)
+        folder = Path(__file__).parent
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
         all_messages = 4 * edges * 32 * 4 / 2**20
         table.append({"edges": edges, "MB": round(float(done.stdout), 1), "MB of all messages": round(all_messages, 1)})
     return table
@@ -222,7 +223,11 @@ def main() -> None:
         "threads on fb15k-237": lambda: threads(fb15k, quick),
         "memory": lambda: memory(quick),
     }
-    results: dict[str, Any] = {"instruction set": instruction_set(), "threads": torch.get_num_threads()}
+    results: dict[str, Any] = {
+        "machine": machine_facts(),
+        "instruction set": instruction_set(),
+        "threads": torch.get_num_threads(),
+    }
     console = Console()
     console.print(f"{instruction_set()}, {torch.get_num_threads()} threads; milliseconds for one query")
     for title, measure in tables.items():

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from machine import machine_facts
 from nbfnet import load
 from nbfnet.config import ModelConfig
 from nbfnet.kernels.cpu import instruction_set
@@ -77,7 +78,11 @@ def main() -> None:
     if "NBFNET_DATA" not in os.environ:
         sys.exit("NBFNET_DATA is not set: the benchmark graphs are needed")
     runs = 2 if arguments.quick else 5
-    figures: dict[str, object] = {"threads": torch.get_num_threads(), "instruction set": instruction_set()}
+    figures: dict[str, object] = {
+        "machine": machine_facts(),
+        "threads": torch.get_num_threads(),
+        "instruction set": instruction_set(),
+    }
     for name in EDGES:
         figures[name] = _measure(name, runs)
         print(json.dumps({name: figures[name]}, indent=2))
@@ -115,9 +120,11 @@ def _fused_beside_composed(case: Case, runs: int) -> dict[str, object]:
     frontier = network._frontier(graph, source.numpy().astype(np.int32), relation.numpy(), None)
     rows = torch.randn(frontier.plan.rows(1), network.config.dim, requires_grad=True)
 
+    zero, grad_out = query.new_zeros(query.shape[1]), torch.ones_like(rows)
+
     def fused() -> None:
-        out = fused_step(layer, frontier, 2, rows, representation, Boundary(query, query.new_zeros(query.shape[1])))
-        torch.autograd.backward(out, torch.ones_like(out))
+        out = fused_step(layer, frontier, 2, rows, representation, Boundary(query, zero))
+        torch.autograd.grad(out, [rows, representation, *layer.linear.parameters()], grad_out)
 
     hidden = torch.randn(queries, graph.num_nodes, network.config.dim, requires_grad=True)
     boundary = network.indicator(source, relation, graph.num_nodes).detach()
@@ -125,7 +132,7 @@ def _fused_beside_composed(case: Case, runs: int) -> dict[str, object]:
     def composed() -> None:
         edges = RowEdges(graph.indptr, graph.source_index, graph.relation)
         out = layer(hidden, hidden, boundary, edges, representation, graph.scale(hidden.dtype))
-        torch.autograd.backward(out, torch.ones_like(out))
+        torch.autograd.grad(out, [hidden, representation, *layer.linear.parameters()], grad_out.view_as(out))
 
     fused_seconds, composed_seconds = _best(fused, runs), _best(composed, runs)
     return {

@@ -1,7 +1,8 @@
 // AGGREGATE: how the messages of a row, the boundary among them, become one or more statistics, and the way back.
 //
 // `Gather` sees each message once and never stores it. `Spread` is the way back: where ties matter it sees the messages
-// twice, first to count (`look`, at a message and how many times it comes), then to hand each its share of the gradient (`gradient`).
+// twice, first to count (`look`, with how many times a message comes), then to hand each its share of the gradient
+// (`gradient`).
 #pragma once
 
 #include "lanes.hpp"

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "bindings.hpp"
+#include "hop_search.hpp"
 #include "panel_solver.hpp"
 
 namespace nb = nanobind;
@@ -111,6 +112,8 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
     const bool side_by_side = panels >= threads && panel_bytes * threads <= side_by_side_memory;
     const int64_t work = (begin.data()[nodes] + nodes) * std::max(1, width / 4) * (side_by_side ? panels : 1);
     threads = static_cast<int32_t>(std::clamp<int64_t>(work / worth_a_thread, 1, threads));
+    const bool counts_hops = static_cast<PathSemiring>(semiring) == PathSemiring::min_plus && width == 1 && !weighted &&
+                             !edges.factor && uniform > 0;
     const int32_t outer = side_by_side ? threads : 1, inner = side_by_side ? 1 : threads;
     const Stopping stopping{iterations, until_convergence, tolerance};
     Interruption interruption;
@@ -124,6 +127,7 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
 #pragma omp master
             calling_thread = true;
             std::unique_ptr<PanelSolver> solver;  // reuses its panels
+            std::unique_ptr<HopSearch> search;
 #pragma omp for schedule(dynamic, 1)
             for (int64_t panel = 0; panel < panels; ++panel) {
                 if (interruption.pressed() || out_of_memory) continue;
@@ -131,6 +135,14 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
                 const int32_t lanes = static_cast<int32_t>(std::min<int64_t>(width, count - first));
                 const Boundary boundary = boundary_of(sources.data() + first, lanes, rank.data());
                 try {
+                    if (counts_hops) {
+                        if (!search) search = std::make_unique<HopSearch>(edges);
+                        if (!search->solve(boundary.row[0], iterations, [&] { return interruption(calling_thread); })) {
+                            settled = false;
+                        }
+                        search->write_scores(rank.data(), nodes, out + first * nodes);
+                        continue;
+                    }
                     if (!solver) solver = std::make_unique<PanelSolver>(edges, loops, inner);
                     if (!solver->solve(boundary, stopping, [&] { return interruption(calling_thread); })) {
                         settled = false;

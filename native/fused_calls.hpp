@@ -74,7 +74,8 @@ class TileWalk {
         const int64_t dim = c.layer.dim, count = edge_begin[i + 1] - edge_begin[i];
         const int32_t v = node(row_begin[i]);
         const Scalar *relations = c.layer.relation + c.plan->family[group] * c.layer.relations * dim;
-        const int32_t *relation = skips_zero_row ? edge_relation.data() + edge_begin[i] : c.graph.relation + c.graph.indptr[v];
+        const int32_t *relation = skips_zero_row ? edge_relation.data() + edge_begin[i]
+                                                 : c.graph.relation + c.graph.indptr[v];
         return {edge_row.data() + edge_begin[i], relation, count, degree(v) - count, dim, previous, relations,
                 is_source(i) ? c.layer.query + group * dim : c.layer.zero};
     }
