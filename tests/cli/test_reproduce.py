@@ -15,9 +15,8 @@ def experiment(small, tmp_path):
 
     def experiment(kind="knowledge", paper='{ mrr = 0.5, "hits@10" = 0.9 }', name="tiny", **training):
         file = tmp_path / f"{name}.toml"
-        lines = [
-            f"{key} = {value}" for key, value in {"epochs": 2, "batch_size": 16, "negatives": 4, **training}.items()
-        ]
+        keys = {"epochs": 2, "batch_size": 16, "negatives": 4, **training}
+        lines = [f"{key} = {value}" for key, value in keys.items()]
         file.write_text(
             f'[experiment]\nsource = "{getattr(small, kind)}"\ntable = "mine"\nseeds = [3, 4]\npaper = {paper}\n'
             "[model]\ndim = 4\nlayers = 2\nhidden = [4]\n"
@@ -91,9 +90,8 @@ def test_experiments_that_are_none(reproduce, experiment, tmp_path):
     (tmp_path / "plain.toml").write_text("[model]\nlayers = 2\n")
     reproduce(tmp_path / "plain.toml").assert_refused("no table [experiment]")
     (tmp_path / "wrong.toml").write_text('[experiment]\nsauce = "x"\n')
-    reproduce(tmp_path / "wrong.toml").assert_refused(
-        "wrong.toml: unknown key 'experiment.sauce'", "'experiment.source'"
-    )
+    refused = reproduce(tmp_path / "wrong.toml")
+    refused.assert_refused("wrong.toml: unknown key 'experiment.sauce'", "'experiment.source'")
     assert not (tmp_path / "results").exists() and not (tmp_path / "runs").exists()
 
 
