@@ -30,20 +30,23 @@ def start(order: dict[str, Any]) -> int:
 
 def run(order: dict[str, Any]) -> int:
     """What the new process does; returns its exit code."""
-    for stream, path in enumerate((os.devnull, order["out"], order["err"])):
-        opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC if stream else os.O_RDONLY)
-        os.dup2(opened, stream)
-        os.close(opened)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
     if order["largest_file"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["largest_file"], order["largest_file"]))
     sys.argv = [order["script"] or "nbfnet", *order["arguments"]]
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # The last of these files says that it has begun.
+        for stream, path in enumerate((os.devnull, order["out"], order["err"])):
+            opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC if stream else os.O_RDONLY)
+            os.dup2(opened, stream)
+            os.close(opened)
         runpy.run_path(order["script"], run_name="__main__") if order["script"] else main()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    except KeyboardInterrupt:
+        return 130
     except BaseException:
         traceback.print_exc()
         return 1
@@ -61,6 +64,7 @@ def poll(number: int) -> int | None:
 
 def serve() -> None:
     """Until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # PyTorch imports a good deal more when an optimizer takes its first step.
     parameter = torch.nn.Parameter(torch.zeros(1))
     parameter.grad = torch.zeros(1)

@@ -78,7 +78,7 @@ class Running:
 
     def err(self) -> str:
         """What it has written to standard error so far."""
-        return (self._folder / "err").read_text() if (self._folder / "err").exists() else ""
+        return (self._folder / "err").read_text()
 
 
 class CommandServer:
@@ -111,7 +111,10 @@ class CommandServer:
             "out": str(folder / "out"),
             "err": str(folder / "err"),
         }
-        return Running(self, self.ask(start=order), folder)
+        running = Running(self, self.ask(start=order), folder)
+        while not (folder / "err").exists():
+            assert running.code() is None, "a command could not be started"
+        return running
 
     def run(self, *arguments: object, **options: Any) -> Ended:
         """Start it and wait until it has ended."""

@@ -28,7 +28,8 @@ def info(run: RunArgument, json: Json = False) -> None:
         print_table([(key, str(value)) for key, value in document["config"][section].items()])
     if document["metrics"]:
         print_text()
-        print_title(f"Best validation, after epoch {document['metrics']['epoch']:.4g} of {document['epochs']:.4g}")
+        which = "Best validation" if document["metrics"]["valid"] else "Last network"
+        print_title(f"{which}, after epoch {document['metrics']['epoch']:.4g} of {document['epochs']:.4g}")
         print_table([(name, f"{value:.4f}") for name, value in document["metrics"]["valid"].items()])
 
 

@@ -58,8 +58,11 @@ def print_text(text: str = "") -> None:
 def print_table(rows: Sequence[Sequence[object]], columns: Sequence[str] = ()) -> None:
     """A table; numbers are set to the right and get thousands separators.
 
-    The last column is folded where the terminal is narrow, the others never: a name can always be copied.
+    The last column is folded where the terminal is narrow, the others never: a name can always be copied. Without
+    rows there is none.
     """
+    if not rows:
+        return
     table = Table(box=None, pad_edge=False, show_header=bool(columns))
     for i in range(len(rows[0])):
         is_number = all(isinstance(row[i], int) or row[i] == "" for row in rows)

@@ -71,7 +71,7 @@ def train(
     if plot:
         require_matplotlib()
     tables = [*([_read(config)] if config else []), parse_settings(settings or []), _numbers(epochs, seed)]
-    before = [RunFolder.open(output).manifest["config"]] if continues else []
+    before = [RunFolder.open(output).config().model_dump(mode="json")] if continues else []
     asked = make_config(*before, *tables).training
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
@@ -128,6 +128,7 @@ def _report_end(folder: RunFolder, json: bool) -> None:
         print_json({"run": str(folder.path), "best": best})
         return
     if best:
-        print_title(f"{folder.path}: the best network, after epoch {best['epoch']:.4g}")
+        which = "best" if best["valid"] else "last"
+        print_title(f"{folder.path}: the {which} network, after epoch {best['epoch']:.4g}")
         print_table([(name, f"{value:.4f}") for name, value in best["valid"].items()])
     print_text(f"next: nbfnet evaluate {folder.path}")

@@ -1,0 +1,196 @@
+"""nbfnet evaluate: one document, several protocols, other facts, and what can be wrong."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.training.run_folder import RunFolder
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+RANKED = ["mr", "mrr", "hits@1", "hits@3", "hits@10", "hits@10_50"]
+
+
+@pytest.fixture(scope="module")
+def runs(commands, small, tmp_path_factory):
+    """A run of each kind of graph; none of the tests changes it."""
+    folder = tmp_path_factory.mktemp("runs")
+    for kind in ("knowledge", "homogeneous", "inductive"):
+        ended = commands.run("train", getattr(small, kind), "-o", folder / kind, *small.options, "--epochs", "1")
+        assert ended.code == 0, ended.err
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "inductive"])
+def test_the_document_of_a_ranking(nbfnet, runs, kind):
+    document = nbfnet("evaluate", runs / kind, "--json").document
+    assert {"dataset", "split", "protocol", "ties", "queries", "metrics", "by_category", "seconds"} <= document.keys()
+    assert (document["dataset"], document["split"], document["ties"]) == (kind, "test", "realistic")
+    assert document["queries"] == 18
+    assert list(document["metrics"]) == RANKED
+    filtered = "train + valid + test" if kind == "knowledge" else "the facts of the test graph, and the answer itself"
+    assert document["protocol"].endswith(f"filter: {filtered}")
+    assert sum(part["links"] for part in document["by_category"].values()) == 9
+    assert sum(row["links"] for row in document["by_relation"]) == 9
+    assert document["sample"] is None and "baselines" not in document
+    # The same as the library computes from the folder.
+    folder = RunFolder.open(runs / kind)
+    dataset = folder.dataset()
+    scorer = NetworkScorer(folder.network(dataset), dataset.facts_of_test.message_csr)
+    assert evaluate(scorer, dataset).metrics.document() == document["metrics"]
+
+
+def test_the_document_of_a_homogeneous_graph(nbfnet, runs):
+    document = nbfnet("evaluate", runs / "homogeneous", "--json").document
+    assert list(document["metrics"]) == ["auroc", "ap"]
+    assert (document["queries"], document["by_category"]) == (14, {})
+    assert "pairs that are edges nowhere" in document["protocol"]
+    other = nbfnet("evaluate", runs / "homogeneous", "--json", "--seed", "1").document
+    assert other["metrics"] != document["metrics"]  # other pairs
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous", "inductive"])
+def test_for_people(nbfnet, runs, kind):
+    answer = nbfnet("evaluate", runs / kind, "--baselines")
+    assert answer.code == 0 and answer.err == ""
+    assert answer.out.startswith(f"{kind}, test: ")
+    for row in ("this network", "katz", "ppr", "distance", "relation frequency"):
+        assert row in answer.out
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous", "inductive"])
+def test_baselines(nbfnet, runs, kind):
+    document = nbfnet("evaluate", runs / kind, "--json", "--baselines").document
+    assert list(document["baselines"]) == ["katz", "ppr", "distance", "relation frequency"]
+    for metrics in document["baselines"].values():
+        assert metrics.keys() == document["metrics"].keys()
+        assert metrics != document["metrics"]
+
+
+def test_the_valid_links(nbfnet, runs):
+    for kind, key in (("knowledge", "mrr"), ("inductive", "mrr"), ("homogeneous", "auroc")):
+        document = nbfnet("evaluate", runs / kind, "--split", "valid", "--json").document
+        assert document["split"] == "valid"
+        best = RunFolder.open(runs / kind).manifest["metrics"]["valid"]
+        assert document["metrics"][key] == best[key]
+
+
+def test_ties(nbfnet, runs):
+    """Entities that nothing tells apart tie, and the policy decides: never better than optimistic, nor worse."""
+    policies = ("optimistic", "realistic", "pessimistic")
+    documents = {ties: nbfnet("evaluate", runs / "knowledge", "--ties", ties, "--json").document for ties in policies}
+    assert [documents[ties]["ties"] for ties in policies] == list(policies)
+    ranks = [documents[ties]["metrics"]["mr"] for ties in policies]
+    assert ranks == sorted(ranks)
+    assert ranks[1] == pytest.approx((ranks[0] + ranks[2]) / 2)
+    nbfnet("evaluate", runs / "knowledge", "--ties", "best").assert_refused("--ties")
+
+
+def test_a_sample(nbfnet, runs):
+    document = nbfnet("evaluate", runs / "knowledge", "--sample", "4", "--json").document
+    sample = document["sample"]
+    assert document["queries"] == 8
+    assert (sample["links"], sample["of"], sample["seed"]) == (4, 9, 0)
+    low, high = sample["mrr_interval"]
+    assert 0 <= low < document["metrics"]["mrr"] < high <= 1
+    again = nbfnet("evaluate", runs / "knowledge", "--sample", "4", "--json").document
+    other = nbfnet("evaluate", runs / "knowledge", "--sample", "4", "--seed", "1", "--json").document
+    assert again["metrics"] == document["metrics"] != other["metrics"]
+    whole = nbfnet("evaluate", runs / "knowledge", "--sample", "100", "--json").document
+    assert whole["sample"] is None and whole["queries"] == 18
+    assert "4 of 9 links were drawn" in nbfnet("evaluate", runs / "knowledge", "--sample", "4").out
+    nbfnet("evaluate", runs / "knowledge", "--sample", "0").assert_refused("--sample")
+
+
+def comparable(document):
+    """All but names and times."""
+    return {key: value for key, value in document.items() if key not in ("dataset", "seconds")}
+
+
+@pytest.mark.parametrize("trained_on", ["inductive", "knowledge"])
+def test_other_facts_are_an_inductive_test_graph(nbfnet, runs, small, trained_on, tmp_path):
+    """The pair of folders, and its two files given by hand, are the same; the relations have the same names."""
+    twin = small.inductive.with_name("inductive_ind")
+    arguments = ["--facts", twin / "train.txt", "--queries", twin / "test.txt", "--json"]
+    asked = nbfnet("evaluate", runs / trained_on, *arguments).document
+    assert asked["dataset"] == "train.txt, test.txt"
+    if trained_on == "inductive":
+        assert comparable(asked) == comparable(nbfnet("evaluate", runs / "inductive", "--json").document)
+    else:
+        assert asked["queries"] == 18
+
+
+def test_other_queries_on_the_same_facts(nbfnet, runs, small):
+    asked = nbfnet("evaluate", runs / "knowledge", "--queries", small.knowledge / "test.txt", "--json").document
+    own = nbfnet("evaluate", runs / "knowledge", "--json").document
+    assert comparable(asked) == comparable(own)
+    assert asked["dataset"] == "knowledge, test.txt"
+
+
+def test_other_facts_of_a_homogeneous_graph(nbfnet, runs, small, tmp_path):
+    """Asked on the edges it learned from, as a file, a network gives what it gave on its own."""
+    facts, queries = small.homogeneous / "train.txt", small.homogeneous / "test.txt"
+    asked = nbfnet("evaluate", runs / "homogeneous", "--facts", facts, "--queries", queries, "--json").document
+    assert asked["queries"] == 14 and list(asked["metrics"]) == ["auroc", "ap"]
+    (tmp_path / "facts.txt").write_text("".join(f"x{i} x{(i + 1) % 9}\n" for i in range(9)))
+    (tmp_path / "queries.txt").write_text("x0 x2\nx1 x3\n")
+    files = ["--facts", tmp_path / "facts.txt", "--queries", tmp_path / "queries.txt"]
+    assert nbfnet("evaluate", runs / "homogeneous", *files, "--json").document["queries"] == 4
+
+
+def test_an_entity_of_the_training_without_a_fact_is_alone(nbfnet, runs, small, tmp_path):
+    (tmp_path / "queries.tsv").write_text("e0\tr0\tb0\nb1\tr1\tb2\n")
+    facts = small.inductive.with_name("inductive_ind") / "train.txt"
+    document = nbfnet(
+        "evaluate", runs / "knowledge", "--facts", facts, "--queries", tmp_path / "queries.tsv", "--json"
+    ).document
+    assert document["queries"] == 4
+
+
+def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
+    facts, queries = small.knowledge / "train.txt", tmp_path / "queries.tsv"
+    queries.write_text("e0\tr0\te1\n")
+    ask = ["evaluate", runs / "knowledge", "--queries", queries]
+    nbfnet("evaluate", runs / "knowledge", "--facts", facts).assert_refused("--facts", "--queries")
+    nbfnet("evaluate", runs / "knowledge", "--queries", tmp_path / "gone.tsv").assert_refused("gone.tsv")
+    nbfnet(*ask, "--facts", tmp_path / "none.tsv").assert_refused("none.tsv")
+    queries.write_text("e0\tr0\te777\n")
+    nbfnet(*ask).assert_refused("queries.tsv: unknown entity 'e777'", "what to do")
+    nbfnet(*ask, "--facts", facts).assert_refused("unknown entity 'e777'")
+    queries.write_text("e0\tr9\te1\n")
+    nbfnet(*ask).assert_refused("queries.tsv: unknown relation 'r9'", "never saw")
+    queries.write_text("e0 e1\n")
+    nbfnet(*ask).assert_refused("queries.tsv")
+    nbfnet("evaluate", runs / "homogeneous", "--facts", facts, "--queries", facts).assert_refused("train.txt")
+    (tmp_path / "facts.tsv").write_text("e0\tunheard\te1\n")
+    queries.write_text("e0\tr0\te1\n")
+    nbfnet(*ask, "--facts", tmp_path / "facts.tsv").assert_refused("facts.tsv: unknown relation 'unheard'")
+    (tmp_path / "empty.tsv").write_text("")
+    nbfnet("evaluate", runs / "knowledge", "--queries", tmp_path / "empty.tsv").assert_refused("empty.tsv")
+    nbfnet("evaluate", tmp_path / "gone").assert_refused("there is no such folder")
+
+
+def test_a_run_of_a_device_that_is_not_here(nbfnet, runs, tmp_path):
+    run = shutil.copytree(runs / "knowledge", tmp_path / "run")
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"device": "cpu"', '"device": "cuda:99"'))
+    document = nbfnet("evaluate", run, "--json").document
+    assert document["metrics"] == nbfnet("evaluate", runs / "knowledge", "--json").document["metrics"]
+
+
+def test_types_of_entities_survive(nbfnet, small, tmp_path):
+    """A graph with types is trained with negatives of the answer's type, and asked like any other."""
+    folder = tmp_path / "typed"
+    folder.mkdir()
+    for part in ("train", "valid", "test"):
+        (folder / f"{part}.txt").write_text((small.knowledge / f"{part}.txt").read_text())
+    (folder / "entity_types.txt").write_text("".join(f"e{i}\t{'odd' if i % 2 else 'even'}\n" for i in range(20)))
+    assert nbfnet("train", folder, "-o", tmp_path / "run", *small.options, "--epochs", "1").code == 0
+    dataset = RunFolder.open(tmp_path / "run").dataset()
+    assert np.bincount(dataset.train.types.of_entity + 1).tolist() == [4, 10, 10]
+    assert nbfnet("evaluate", tmp_path / "run", "--json").document["queries"] == 18

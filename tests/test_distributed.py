@@ -1,0 +1,166 @@
+"""Several processes that share a training or an evaluation give what one process gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from nbfnet.distributed import ALONE, Team
+from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.tensor_file import read_tensors
+
+TIMEOUT = 180  # seconds; a busy machine must not fail a test
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_the_shares_of_a_team_cover_everything_once(size):
+    for count in (0, 1, 2, 6, 7, 100):
+        shares = [Team(rank, size).share(count) for rank in range(size)]
+        assert [i for share in shares for i in range(count)[share]] == list(range(count))
+        lengths = [share.stop - share.start for share in shares]
+        assert max(lengths) - min(lengths) <= 1
+
+
+def test_a_team_of_one_needs_no_other():
+    tensor, counts = torch.ones(3), np.array([1, 2])
+    ALONE.add(tensor)
+    ALONE.add_counts(counts)
+    ALONE.wait()
+    assert tensor.tolist() == [1, 1, 1] and counts.tolist() == [1, 2]
+    assert ALONE.leads and not Team(1, 2).leads
+
+
+GRADIENTS = """
+import pickle, sys
+import numpy as np
+import torch
+from nbfnet.config import ModelConfig, TrainingConfig
+from nbfnet.distributed import gather_team
+from nbfnet.evaluation.filtering import RankingProtocol
+from nbfnet.evaluation.link_ranks import rank_links
+from nbfnet.evaluation.pair_evaluator import _score_pairs
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.loading import load
+from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.training.batches import make_batches
+from nbfnet.training.step import Optimization
+
+source, out = sys.argv[1:]
+graph = load(source).train
+found = []
+with gather_team() as team:
+    for batch_size, temperature in ((16, None), (7, 0.5), (1, None), (1000, 1.0)):
+        torch.manual_seed(0)
+        config = TrainingConfig(batch_size=batch_size, negatives=4, temperature=temperature)
+        model = ModelConfig(dim=4, layers=2, hidden=(4,), symmetric=graph.kind == "homogeneous")
+        network = NeuralBellmanFordNetwork(model, graph.num_relation_ids).double()
+        optimization, epochs = Optimization(network, graph, config, team), make_batches(graph, config)
+        for number in sorted({0, epochs.length - 1}):
+            loss = optimization.compute_gradients(epochs.batch(0, number))
+            found.append([loss, *(parameter.grad.numpy() for parameter in network.parameters())])
+    scorer = NetworkScorer(network, graph.message_csr)
+    if graph.kind == "knowledge":
+        protocol = RankingProtocol.of(load(source), "test")
+        options = {"batch_size": 3, "progress": lambda share: None, "team": team}
+        ranks = rank_links(scorer, protocol.links, protocol.filter, **options).both
+        found.append([ranks.better, ranks.tied, ranks.negatives])
+    else:
+        pairs = np.arange(graph.num_nodes, dtype=np.int32)
+        found.append([_score_pairs(scorer, pairs[::-1].copy(), pairs, 3, lambda share: None, team)])
+with open(f"{out}-{team.rank}", "wb") as file:
+    pickle.dump(found, file)
+"""
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
+def test_gradients_and_ranks_of_a_team(kind, commands, small, tmp_path):
+    """Batches of 16, of 7 with an odd last one, of a single link, and one of everything."""
+    script = tmp_path / "gradients.py"
+    script.write_text(GRADIENTS)
+    assert commands.run(getattr(small, kind), tmp_path / "alone", script=script).err == ""
+    team = commands.run_team(2, getattr(small, kind), tmp_path / "team", script=script)
+    assert [ended.code for ended in team] == [0, 0], team
+    expected, *members = (np.load(tmp_path / name, allow_pickle=True) for name in ("alone-0", "team-0", "team-1"))
+    assert len(expected) == 8
+    for member in members:
+        for left, right in zip(expected[:-1], member[:-1], strict=True):
+            assert left[0] == pytest.approx(right[0], rel=1e-12)
+            for a, b in zip(left[1:], right[1:], strict=True):
+                assert np.allclose(a, b, rtol=1e-9, atol=1e-14)
+        for a, b in zip(expected[-1], member[-1], strict=True):
+            assert np.array_equal(a, b) if kind == "knowledge" else np.allclose(a, b, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
+@pytest.mark.parametrize("batch_size", [16, 59])
+def test_a_training_of_a_team(kind, batch_size, commands, small, tmp_path):
+    """60 links in batches of 59 end with a single one; 41 edges in batches of 16 with nine."""
+    options = [*small.options, "--set", f"training.batch_size={batch_size}", "--epochs", "2", "--json"]
+    alone = commands.run("train", getattr(small, kind), "-o", tmp_path / "alone", *options)
+    leader, other = commands.run_team(2, "train", getattr(small, kind), "-o", tmp_path / "team", *options)
+    assert (alone.code, leader.code, other.code) == (0, 0, 0), (alone, leader, other)
+    assert (other.out, other.err) == ("", "")
+    assert leader.err.count("epoch 1  loss") == 1
+    metrics = [json.loads(ended.out)["best"]["valid"] for ended in (alone, leader)]
+    assert metrics[0] == pytest.approx(metrics[1], rel=1e-6)
+    left, right = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "team"))
+    for name, tensor in left.items():
+        assert torch.allclose(tensor, right[name], rtol=1e-4, atol=1e-6), name
+
+
+def test_a_team_goes_on_where_one_process_stopped(commands, small, tmp_path):
+    options = [small.knowledge, *small.options]
+    assert commands.run("train", *options, "-o", tmp_path / "alone", "--epochs", "2").code == 0
+    assert commands.run("train", *options, "-o", tmp_path / "both", "--epochs", "1").code == 0
+    ended = commands.run_team(2, "train", *options, "-o", tmp_path / "both", "--epochs", "2", "--resume")
+    assert [member.code for member in ended] == [0, 0], ended
+    left, right = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "both"))
+    for name, tensor in left.items():
+        assert torch.allclose(tensor, right[name], rtol=1e-4, atol=1e-6), name
+    assert RunFolder.open(tmp_path / "both").config().training.epochs == 2
+
+
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous", "inductive"])
+def test_an_evaluation_of_a_team(kind, commands, small, tmp_path):
+    run = tmp_path / "run"
+    assert commands.run("train", getattr(small, kind), "-o", run, *small.options, "--epochs", "1").code == 0
+    alone = commands.run("evaluate", run, "--json", "--baselines")
+    leader, other = commands.run_team(2, "evaluate", run, "--json", "--baselines")
+    assert (leader.code, other.code, other.out, other.err) == (0, 0, "", ""), (leader, other)
+    expected, document = json.loads(alone.out), json.loads(leader.out)
+    for part in (expected, document):
+        part.pop("seconds")
+    assert document["queries"] == expected["queries"]
+    assert document["metrics"] == pytest.approx(expected["metrics"], abs=1e-6)
+    assert document == expected
+
+
+def test_notes_of_a_team_are_shown_once(commands, small, tmp_path):
+    (tmp_path / "graph.tsv").write_text((small.knowledge / "train.txt").read_text() + "bad line\n")
+    arguments = ["data", "info", tmp_path / "graph.tsv", "--skip-bad-lines"]
+    alone = commands.run(*arguments)
+    shown = [commands.run(*arguments, WORLD_SIZE=2, RANK=rank).err for rank in range(2)]
+    assert alone.err == shown[0] == "1 bad line skipped\n"
+    assert shown[1] == ""
+
+
+def test_torchrun(commands, small, tmp_path):
+    """The real thing, once."""
+    options = [*map(str, [small.knowledge, *small.options]), "--epochs", "2", "--json"]
+    program = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", "-m", "nbfnet"]
+    environment = dict(os.environ) | {"OMP_NUM_THREADS": "1"}
+    command = [*program, "train", *options, "-o", str(tmp_path / "team")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=environment)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["run"] == str(tmp_path / "team")
+    assert ended.stderr.count("training: epochs") == 1
+    assert commands.run("train", *options, "-o", tmp_path / "alone").code == 0
+    left, right = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "team"))
+    for name, tensor in left.items():
+        assert torch.allclose(tensor, right[name], rtol=1e-4, atol=1e-6), name

@@ -1,0 +1,130 @@
+"""What is checked before the first step, of a new training and of one that goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from nbfnet.errors import ConfigError, RunFolderError, SamplingError, TrainingError, UnknownNameError
+from nbfnet.graph.triplets import Triplets
+from nbfnet.training.start import begin, has_device, resume
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def links(*rows):
+    return Triplets.of(*np.array(rows).T)
+
+
+def test_graphs_that_cannot_be_learned(tmp_path, graph_of, dataset_of):
+    complete = [[u, 0, v] for u in range(4) for v in range(4)]
+    cases = [
+        (dataset_of(graph_of(4, 1, [])), "no training facts"),
+        (dataset_of(graph_of(1, 1, [[0, 0, 0]])), "a single entity"),
+        (dataset_of(graph_of(4, 1, complete)), "no training fact has a wrong answer"),
+        (dataset_of(graph_of(4, 1, complete, kind="homogeneous")), "an edge joins every pair"),
+        (dataset_of(graph_of(4, 2, [[0, 0, 1]]), valid=links([0, 1, 2])), "1 valid links .*'relation 1'"),
+        (dataset_of(graph_of(4, 3, [[0, 0, 1]]), test=links([0, 1, 2], [1, 2, 0])), "'relation 1', 'relation 2'"),
+    ]
+    for dataset, message in cases:
+        with pytest.raises(TrainingError, match=message):
+            begin(tmp_path / "run", dataset)
+    near = dataset_of(
+        graph_of(4, 1, [[0, 0, 1], [0, 0, 2], [0, 0, 3]], kind="homogeneous"), valid=links([1, 0, 2], [1, 0, 3])
+    )
+    with pytest.raises(SamplingError, match="2 pairs of nodes without an edge are needed"):
+        begin(tmp_path / "run", near)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"model": {"layers": 0}},
+        {"model": {"message": "distmlt"}},
+        {"model": {"aggregate": "median"}},
+        {"training": {"device": "gpu"}},
+        {"training": {"device": "cuda:99"}},
+        {"training": {"device": ""}},
+    ],
+)
+def test_configurations_that_cannot_work_leave_nothing(tmp_path, knowledge, table):
+    with pytest.raises((ConfigError, UnknownNameError)):
+        begin(tmp_path / "run", knowledge, table)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_devices():
+    assert has_device("cpu")
+    assert not has_device("gpu") and not has_device("") and not has_device("cuda:99")
+
+
+def test_the_graph_of_a_training_that_goes_on_must_be_the_same(learn, tmp_path, knowledge):
+    learn(tmp_path / "run", knowledge, epochs=1)
+    before = contents(tmp_path / "run")
+    others = [
+        dataclasses.replace(knowledge, valid=knowledge.test),
+        dataclasses.replace(knowledge, train=dataclasses.replace(knowledge.train, triplets=knowledge.valid)),
+    ]
+    for other in others:
+        with pytest.raises(RunFolderError, match=r"begun with another graph \(tiny\)"):
+            resume(tmp_path / "run", other)
+    assert contents(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        ({"model": {"layers": 3}}, "model"),
+        ({"training": {"batch_size": 9}}, "training.batch_size"),
+        ({"training": {"seed": 1, "negatives": 5}}, "training.negatives, training.seed"),
+        ({"training": {"learning_rate": 0.1}}, "training.learning_rate"),
+        ({"training": {"validations_per_epoch": 2}}, "training.validations_per_epoch"),
+        ({"training": {"temperature": None}}, "training.temperature"),
+    ],
+)
+def test_the_configuration_of_a_training_that_goes_on_must_be_the_same(learn, tmp_path, knowledge, table, named):
+    learn(tmp_path / "run", knowledge, epochs=0)
+    before = contents(tmp_path / "run")
+    with pytest.raises(RunFolderError, match=f"cannot change {named}\n"):
+        resume(tmp_path / "run", knowledge, table)
+    assert contents(tmp_path / "run") == before
+
+
+def test_what_may_change_is_kept(learn, tmp_path, knowledge):
+    learn(tmp_path / "run", knowledge, epochs=1)
+    _, config = resume(tmp_path / "run", knowledge, {"training": {"epochs": 9, "checkpoint_minutes": 2.0}})
+    assert (config.training.epochs, config.training.checkpoint_minutes) == (9, 2.0)
+    folder, again = resume(tmp_path / "run", knowledge)
+    assert again == config == folder.config()
+    with pytest.raises(ConfigError, match="no such device"):
+        resume(tmp_path / "run", knowledge, {"training": {"device": "gpu"}})
+
+
+def test_a_training_that_is_finished_is_left_as_it_is(learn, tmp_path, knowledge):
+    learn(tmp_path / "run", knowledge, epochs=2)
+    before = contents(tmp_path / "run")
+    learn(tmp_path / "run", knowledge)
+    learn(tmp_path / "run", knowledge, epochs=2)
+    assert contents(tmp_path / "run") == before
+
+
+def test_a_folder_without_its_checkpoint(learn, tmp_path, knowledge):
+    learn(tmp_path / "run", knowledge, epochs=1)
+    (tmp_path / "run" / "checkpoint.safetensors").unlink()
+    with pytest.raises(RunFolderError, match=r"no checkpoint\.safetensors to go on from"):
+        resume(tmp_path / "run", knowledge)
+
+
+@pytest.mark.parametrize("rows", [[[0, 0, 1]], [[0, 0, 0]], [[0, 0, 1], [0, 0, 1]]])
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
+def test_a_graph_of_one_edge_is_learned(learn, tmp_path, graph_of, dataset_of, rows, kind):
+    """Hidden while it is asked for, the only edge leaves a graph without any."""
+    heard = []
+    dataset = dataset_of(graph_of(3, 1, rows, kind), valid=links([1, 0, 2]))
+    learn(tmp_path / "run", dataset, heard.append, epochs=2, negatives=1)
+    assert len(heard) == 2 and all(np.isfinite(entry["loss"]) for entry in heard)
