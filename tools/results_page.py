@@ -54,7 +54,8 @@ def _table(results: list[dict[str, Any]]) -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rows += [_row(result, metric) for result in results for metric in result["paper"]]
-    return "\n".join(rows) + "\n"
+    notes = [f"\n{result['experiment']}: {result['note']}\n" for result in results if result.get("note")]
+    return "\n".join(rows) + "\n" + "".join(notes)
 
 
 def _row(result: dict[str, Any], metric: str) -> str:

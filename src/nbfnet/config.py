@@ -62,6 +62,7 @@ class Publication(_Frozen):
     table: str  # where it stands in the paper
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1, strict=False)] = (0,)  # one run for each
     paper: dict[str, float]  # the published metrics
+    note: str = ""  # what a reader of the result has to know
 
 
 class Config(_Frozen):

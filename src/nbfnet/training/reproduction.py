@@ -51,6 +51,7 @@ class Reproduction:
             "table": self.publication.table,
             "source": self.publication.source,
             "paper": self.publication.paper,
+            "note": self.publication.note,
             "mean": mean,
             "seeds": seeds,
             "config": self.config.model_dump(mode="json", exclude={"experiment"}),
