@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbfnet.config import Config, read_toml
+from nbfnet.config import Config, make_config, read_toml
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Split, facts_of
 from nbfnet.evaluation.result import PairResult, RankingResult
@@ -58,7 +58,7 @@ class Run:
         k: int = 10,
         exclude_known: bool = False,
         types: Iterable[str] = (),
-        candidates: Iterable[str] = (),
+        candidates: Iterable[str] | None = None,
     ) -> Answers:
         """The best answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail).
 
@@ -71,7 +71,8 @@ class Run:
             types: only entities of these types.
             candidates: only these entities.
         """
-        return ask(self._predictor, head, relation, tail, Wanted(k, exclude_known, tuple(types), tuple(candidates)))
+        listed = None if candidates is None else tuple(candidates)
+        return ask(self._predictor, head, relation, tail, Wanted(k, exclude_known, tuple(types), listed))
 
     def explain(self, head: str, relation: str, tail: str, *, k: int = 5) -> Explanation:
         """The k most important paths behind a prediction; where it is a fact already, that fact is taken away first."""
@@ -107,7 +108,7 @@ def train(
     *,
     config: str | Path | Mapping[str, Any] | None = None,
     epochs: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Run:
     """Train a network on a graph, a dataset, or what names one.
 
@@ -116,13 +117,14 @@ def train(
         folder: the run folder to write; none makes one among the system's temporary files.
         config: a TOML file, or tables such as ``{"model": {"layers": 4}}``; the rest is chosen from the graph.
         epochs: how many, in place of the configuration's.
-        seed: of everything random.
+        seed: of everything random, in place of the configuration's.
     """
-    dataset = split_source(source, seed=seed) if isinstance(source, Graph | Dataset) else load(source, seed=seed)
-    path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
     tables = read_toml(Path(config)) if isinstance(config, str | Path) else dict(config or {})
-    overrules = {"seed": seed, **({} if epochs is None else {"epochs": epochs})}
-    opened, chosen = begin(path, dataset, tables, {"training": overrules})
+    overrules = {"training": {k: v for k, v in (("epochs", epochs), ("seed", seed)) if v is not None}}
+    drawn = make_config(tables, overrules).training.seed
+    dataset = split_source(source, seed=drawn) if isinstance(source, Graph | Dataset) else load(source, seed=drawn)
+    path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
+    opened, chosen = begin(path, dataset, tables, overrules)
     learn(opened, dataset, chosen, listener=lambda entry: None)
     calibrate_run(opened, dataset)
     return Run.open(path)

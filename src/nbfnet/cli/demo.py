@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -120,6 +121,6 @@ def _print_next(run: Path, drawing: Path, first: tuple[Answers, str, Explanation
     print_text(f"A drawing of the first answer's paths: {drawing}")
     print_text()
     print_title("Try next")
-    print_text(f"  nbfnet predict {run} --head France --relation borders")
-    print_text(f'  nbfnet explain {run} "{query.head}" "{query.relation}" "{query.tail}"')
+    print_text(f"  {shlex.join(['nbfnet', 'predict', str(run), '--head', 'France', '--relation', 'borders'])}")
+    print_text(f"  {shlex.join(['nbfnet', 'explain', str(run), query.head, query.relation, query.tail])}")
     print_text("  nbfnet train your-own-file.tsv -o my-run")

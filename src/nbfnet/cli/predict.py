@@ -12,6 +12,9 @@ from nbfnet.cli.options import Facts, Json, MoreFacts
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.errors import QueryError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.dialect import is_blank
+from nbfnet.graph.reading.opening import numbered_lines
+from nbfnet.graph.reading.read import check_is_file
 from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
 from nbfnet.prediction.answers import QUESTION, Answers
 from nbfnet.prediction.asking import Wanted, ask
@@ -64,7 +67,7 @@ def predict(
     On other facts nothing is trained again: entities may be new, relations not. A file of queries that was
     interrupted is gone on with.
     """
-    listed = tuple(_read_names(candidates)) if candidates else ()
+    listed = None if candidates is None else tuple(_read_names(candidates))
     wanted = Wanted(count, exclude_known, tuple(type_ or ()), listed)
     if queries is not None:
         if head or relation or tail or output is None:
@@ -86,6 +89,9 @@ def _answer_file(
     predictor: Predictor, queries: Path, output: Path, wanted: Wanted, shard: str | None, identity: str, json: bool
 ) -> None:
     asked = list(enumerate(read_queries(queries, predictor.graph), start=1))
+    for number, query in asked if wanted.restricts_entities else ():
+        if query.relation is None:
+            raise QueryError(f"query {number} asks for a relation, and types and candidates restrict entities")
     part = asked[parse_shard(shard, len(asked))]
     before = write_answers(
         output,
@@ -104,13 +110,15 @@ def _answer_file(
 def _identity(runs: list[Path], facts: Path | None, more_facts: Path | None, queries: Path, wanted: Wanted) -> str:
     """Of everything that answers depend on."""
     digest = hashlib.blake2b(repr(wanted).encode(), digest_size=16)
-    for file in [*(run / "model.safetensors" for run in runs), facts, more_facts, queries]:
+    of_runs = [run / name for run in runs for name in ("manifest.json", "model.safetensors")]
+    for file in [*of_runs, facts, more_facts, queries]:
         digest.update(b"-" if file is None else hashlib.blake2b(file.read_bytes()).digest())
     return digest.hexdigest()
 
 
 def _read_names(file: Path) -> list[str]:
-    return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    check_is_file(file)
+    return [line for _, line in numbered_lines(file) if not is_blank(line)]
 
 
 def _print(answers: Answers, graph: Graph) -> None:
@@ -125,4 +133,7 @@ def _print(answers: Answers, graph: Graph) -> None:
     rows = [
         (answer.rank, f"{answer.probability:.1%}", "known" if answer.known else "", answer.label) for answer in answers
     ]
-    print_table(rows, ("", "probability", "", answers.asked))
+    if rows:
+        print_table(rows, ("", "probability", "", answers.asked))
+    else:
+        print_text("nothing is left: every candidate is a fact already")

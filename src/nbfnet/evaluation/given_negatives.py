@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from nbfnet.distributed import ALONE, Team
-from nbfnet.evaluation.filtering import Split
+from nbfnet.errors import EvaluationError
+from nbfnet.evaluation.filtering import Split, links_of
 from nbfnet.evaluation.link_ranks import LinkRanks
 from nbfnet.evaluation.ranks import Ranks, TiePolicy
 from nbfnet.evaluation.result import DirectedMetrics, RankingResult
@@ -38,8 +39,11 @@ def evaluate_given(
 
     Returns:
         The result, and the metrics of ogb's own evaluator on the same scores; None where ogb is not installed.
+
+    Raises:
+        EvaluationError: the split has no links, or a score is not a number.
     """
-    begin, links = time.perf_counter(), dataset.test if split == "test" else dataset.valid
+    begin, links = time.perf_counter(), links_of(dataset, split)
     backwards = invert(links.relation, dataset.train.num_relations)
     with stage(f"evaluating {dataset.name}, {split}") as report:
         tail = _scores(scorer, links.head, links.relation, links.tail, negatives.tail, batch_size, team)
@@ -71,6 +75,11 @@ def _scores(
         ids = (torch.from_numpy(part[batch]).long() for part in (source, relation, candidates))
         scores[batch] = scorer.score(*ids).cpu().numpy()
     team.add(torch.from_numpy(scores))  # every process knows those of its own queries
+    if np.isnan(scores).any():
+        raise EvaluationError(
+            f"{int(np.isnan(scores).any(axis=1).sum())} of {len(scores)} queries got scores that are not a number: the "
+            "model's weights are broken; train again with a lower learning rate"
+        )
     return scores
 
 

@@ -7,6 +7,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+_ROWS = 1 << 14  # of a block: what it needs stays in the cache
+
 
 class Score(nn.Module):
     """f(h, q) = MLP([h, q]), a logit; ReLU between the layers."""
@@ -20,13 +22,25 @@ class Score(nn.Module):
         self.mlp = nn.Sequential(*layers[:-1])
 
     def forward(self, representation: Tensor, query: Tensor) -> Tensor:
-        """(...,) logits of pair representations (..., dim) and query embeddings (..., dim), broadcast."""
-        first = self.mlp[0]
-        assert isinstance(first, nn.Linear)
-        dim = representation.shape[-1]
+        """(...,) logits of pair representations (..., dim) and query embeddings (..., dim), or (dim,) for all.
+
+        A matrix product rounds a row by where it stands in the matrix, so equal representations would get scores that
+        differ in their last bits, and ties would be broken by chance. Where no gradient is needed the logits are
+        computed in double precision and rounded once: ties stay ties.
+        """
+        if torch.is_grad_enabled() or representation.device.type != "cpu" or representation.ndim == 1:
+            return self._logits(representation, query)
+        blocks = representation.split(max(1, _ROWS // max(1, representation.shape[1:-1].numel())))
+        queries = query.split(len(blocks[0]) or 1) if query.ndim == representation.ndim else [query] * len(blocks)
+        logits = [self._logits(h.double(), q.double()).to(h.dtype) for h, q in zip(blocks, queries, strict=True)]
+        return torch.cat(logits)
+
+    def _logits(self, representation: Tensor, query: Tensor) -> Tensor:
+        first, *others = (layer for layer in self.mlp if isinstance(layer, nn.Linear))
+        dim, weight = representation.shape[-1], first.weight.to(representation.dtype)
         # [h, q] is never made: q is the same for all nodes of a query.
-        of_query = nn.functional.linear(query, first.weight[:, dim:], first.bias)
-        hidden = nn.functional.linear(representation, first.weight[:, :dim]) + of_query
-        for layer in list(self.mlp)[1:]:
-            hidden = layer(hidden)
+        of_query = nn.functional.linear(query, weight[:, dim:], first.bias.to(query.dtype))
+        hidden = nn.functional.linear(representation, weight[:, :dim]) + of_query
+        for layer in others:
+            hidden = nn.functional.linear(hidden.relu(), layer.weight.to(hidden.dtype), layer.bias.to(hidden.dtype))
         return torch.squeeze(hidden, -1)

@@ -10,6 +10,7 @@ from typing import Any
 from nbfnet.errors import GraphFormatError, QueryError
 from nbfnet.graph.atomic import replacing
 from nbfnet.graph.database import connect, execute
+from nbfnet.graph.reading.opening import plain_name
 from nbfnet.prediction.answers import Answers
 from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
@@ -106,25 +107,22 @@ def _rows(number: int, answers: Answers) -> list[dict[str, Any]]:
 
 
 def _convert(partial: Path, file: Path) -> None:
-    rows = (line for line in partial.read_text(encoding="utf-8").splitlines() if '"rank"' in line)
+    """CSV and Parquet are written by DuckDB; JSON lines are the rows as they are."""
     with replacing(file) as target:
         if file.suffix.casefold() == ".jsonl":
-            target.write_text("".join(f"{line}\n" for line in rows), encoding="utf-8")
+            with partial.open("rb") as lines, target.open("wb") as rows:
+                rows.writelines(line for line in lines if b'"rank"' in line)
             return
-        _copy([json.loads(line) for line in rows], target, file.suffix.casefold())
+        columns = ", ".join(f"'{name}': '{kind}'" for name, kind in _COLUMNS.items())
+        options = "FORMAT csv, HEADER" if file.suffix.casefold() == ".csv" else "FORMAT parquet"
+        with plain_name(partial) as source:
+            rows_of = f"read_json({_quoted(source)}, format = 'newline_delimited', columns = {{{columns}}})"
+            query = f"COPY (SELECT * FROM {rows_of} WHERE rank IS NOT NULL) TO {_quoted(str(target))} ({options})"
+            execute(connect(), query)
 
 
-def _copy(rows: list[dict[str, Any]], target: Path, suffix: str) -> None:
-    """CSV and Parquet are written by DuckDB."""
-    connection = connect()
-    columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-    connection.execute(f"CREATE TABLE answer ({columns})")
-    if rows:
-        places = ", ".join("?" for _ in _COLUMNS)
-        connection.executemany(f"INSERT INTO answer VALUES ({places})", [list(row.values()) for row in rows])
-    options = "FORMAT csv, HEADER" if suffix == ".csv" else "FORMAT parquet"
-    escaped = str(target).replace("'", "''")
-    execute(connection, f"COPY answer TO '{escaped}' ({options})")
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def parse_shard(text: str | None, count: int) -> slice:

@@ -22,7 +22,12 @@ class Wanted:
     k: int = 10
     exclude_known: bool = False  # only what is not a fact yet
     types: tuple[str, ...] = ()  # only entities of these types
-    candidates: tuple[str, ...] = ()  # only these entities
+    candidates: tuple[str, ...] | None = None  # only these entities
+
+    @property
+    def restricts_entities(self) -> bool:
+        """Whether some entities are no answers."""
+        return bool(self.types) or self.candidates is not None
 
 
 def ask(
@@ -33,14 +38,14 @@ def ask(
     A homogeneous graph has one relation, which need not be given, and no direction.
 
     Raises:
-        QueryError: not exactly one part is left out, or no candidate is left.
+        QueryError: not exactly one part is left out, or no entity may be an answer.
         UnknownNameError: a name that the graph does not have; the closest are suggested.
     """
     wanted = wanted or Wanted()
     graph = predictor.graph
     if wanted.k < 1:
         raise QueryError(f"{wanted.k} answers were asked for: ask for at least 1")
-    if graph.kind == "homogeneous":
+    if graph.kind == "homogeneous" and relation is None:
         relation = graph.relations[0]
     if sum(part is None for part in (head, relation, tail)) != 1:
         raise QueryError(
@@ -65,7 +70,7 @@ def ask(
 def _rank(predictor: Predictor, u: int | None, q: int | None, v: int | None, wanted: Wanted) -> Ranking:
     graph = predictor.graph
     if u is not None and v is not None:
-        if wanted.types or wanted.candidates:
+        if wanted.restricts_entities:
             raise QueryError("types and candidates restrict entities, and a relation is asked: leave them out")
         return predictor.relations(u, v, wanted.k, exclude_known=wanted.exclude_known)
     assert q is not None
@@ -78,13 +83,15 @@ def _rank(predictor: Predictor, u: int | None, q: int | None, v: int | None, wan
 
 
 def _candidates(graph: Graph, wanted: Wanted) -> Int32 | None:
-    if not (wanted.types or wanted.candidates):
+    if not wanted.restricts_entities:
         return None
-    allowed = graph.entities.ids(wanted.candidates) if wanted.candidates else np.arange(graph.num_nodes, dtype=np.int32)
+    every = np.arange(graph.num_nodes, dtype=np.int32)
+    allowed = every if wanted.candidates is None else graph.entities.ids(wanted.candidates)
     if wanted.types:
         allowed = allowed[np.isin(_types(graph)[allowed], _type_ids(graph, wanted.types))]
     if not len(allowed):
-        raise QueryError("no candidate has the types that are asked for; ask for others, or leave them out")
+        what = "has the types that are asked for" if wanted.types else "is listed"
+        raise QueryError(f"no candidate {what}; ask for others, or leave them out")
     return allowed
 
 

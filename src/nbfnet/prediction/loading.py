@@ -48,7 +48,7 @@ def calibration_of(run: RunFolder) -> Calibration:
 
 
 def _member(graph: Graph, run: RunFolder, dataset: Dataset) -> Member:
-    numbered = graph
-    if list(dataset.train.relations) != list(graph.relations):
-        numbered = on_known_relations(graph, dataset.train, run.path)
+    learned = dataset.train
+    same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
+    numbered = graph if same else on_known_relations(graph, learned, run.path)
     return Member(run.network(dataset, run.config().training.device), calibration_of(run), numbered)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbfnet.errors import GraphFormatError
+from nbfnet.errors import GraphFormatError, UnknownNameError
 from nbfnet.graph.graph import Graph
-from nbfnet.graph.reading.read import read
+from nbfnet.graph.reading.opening import open_text
+from nbfnet.graph.reading.read import check_is_file, read
 from nbfnet.prediction.answers import QUESTION
 
 
@@ -28,10 +30,9 @@ def read_queries(file: Path, graph: Graph) -> list[Query]:
     relation; of a homogeneous graph, a node and a question mark.
 
     Raises:
-        GraphFormatError: a line does not ask for exactly one part.
-        UnknownNameError: a name that the graph does not have.
+        GraphFormatError: a query does not ask for exactly one part, or has a name that the graph does not have.
     """
-    asked = read(file)
+    asked = read(file, header=False if _asks_at_once(file) else None)
     triplets, entities, relations = asked.triplets, asked.entities, asked.relations
     rows: Sequence[tuple[str, str, str]]
     if asked.kind == "homogeneous":
@@ -54,5 +55,15 @@ def _query(file: Path, number: int, row: tuple[str, str, str], graph: Graph) -> 
     head, relation, tail = (None if name == QUESTION else name for name in row)
     for vocabulary, name in ((graph.entities, head), (graph.relations, relation), (graph.entities, tail)):
         if name is not None:
-            vocabulary.id(name)
+            try:
+                vocabulary.id(name)
+            except UnknownNameError as error:
+                raise GraphFormatError(f"query {number}: {error}", file=file) from None
     return Query(head, relation, tail)
+
+
+def _asks_at_once(file: Path) -> bool:
+    """Whether the first line is a query, and no header, whatever its words."""
+    check_is_file(file)
+    with open_text(file) as lines:
+        return QUESTION in re.split(r"[\t, ]", lines.readline().strip())
