@@ -33,7 +33,7 @@ REWRITE = os.environ.get("NBFNET_REWRITE_DOCS") == "1"
 ANY_LINES = "..."
 # What these print depends on a training, whose last digits are the machine's: their numbers are not compared.
 TRAINED = ("train", "evaluate", "predict", "explain", "rules", "info", "demo", "reproduce")
-_NUMBER = re.compile(r"(?<![\w-])[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?%?(?![\w-])")
+_NUMBER = re.compile(r"(?<![\w-])[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?%?(?![\w-])")
 _FENCE = re.compile(r"^```(\w*)$")
 
 
@@ -55,8 +55,10 @@ class Command:
     shown: list[str]
 
     @property
-    def number_free(self) -> bool:
-        return self.arguments[0] == "nbfnet" and self.arguments[1] in TRAINED
+    def is_trained(self) -> bool:
+        """Whether the output depends on a training."""
+        program, *arguments = self.arguments
+        return arguments[0] in TRAINED if program == "nbfnet" else arguments[-1].endswith(".csv")
 
 
 def blocks_of(text: str) -> list[Block]:
@@ -78,8 +80,7 @@ def blocks_of(text: str) -> list[Block]:
 def commands_of(block: Block, prompt: str) -> Iterator[Command]:
     lines, i = block.lines, 0
     while i < len(lines):
-        if not lines[i].startswith(prompt):
-            assert prompt, f"line {block.first + i + 1}: output without a command"
+        assert lines[i].startswith(prompt), f"line {block.first + i + 1}: output without a command"
         text = lines[i].removeprefix(prompt)
         while text.endswith("\\"):
             i += 1
@@ -128,7 +129,7 @@ class Page:
             self._replaced.append((command, got))
         elif command.shown:
             shown = [line.rstrip() for line in "\n".join(command.shown).rstrip().split("\n")]
-            if command.number_free:
+            if command.is_trained:
                 got, shown = _without_numbers(got), _without_numbers(shown)
             assert _fits(got, shown), "\n".join([where, "--- shown", *shown, "--- came out", *got])
 
