@@ -16,9 +16,7 @@ DOCUMENTS = sorted(str(page.relative_to(ROOT)) for page in (*ROOT.glob("*.md"), 
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page(
-    name: str, open_page: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page(name: str, open_page: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's folder is copied, without what was made there, so that its commands can write."""
     for file in (ROOT / "docs" / "guides").glob("*.tsv"):
         copy = tmp_path / file.relative_to(ROOT)
@@ -41,5 +39,7 @@ def test_links_lead_somewhere(name: str) -> None:
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_files_that_are_named_exist(name: str) -> None:
     """In a table of files, such as the one from the paper to the code."""
-    for file in re.findall(r"`((?:src/nbfnet|native|tests|tools|docs|experiments)/[\w./-]+\.\w+)`", (ROOT / name).read_text("utf-8")):
+    for file in re.findall(
+        r"`((?:src/nbfnet|native|tests|tools|docs|experiments)/[\w./-]+\.\w+)`", (ROOT / name).read_text("utf-8")
+    ):
         assert (ROOT / file).exists(), file
