@@ -1,4 +1,4 @@
-"""Examples in docstrings are run, and the README's test command is the one that is checked; tests/docs runs the pages."""
+"""Examples in docstrings are run, and the README's test command is the one that is checked. tests/docs runs pages."""
 
 import doctest
 import importlib

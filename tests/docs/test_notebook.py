@@ -51,7 +51,7 @@ def test_an_explanation_shows_its_picture(executed: Any) -> None:
     assert all("<svg" in html for html in drawn)
 
 
-def words(outputs: list[Any]) -> list[str]:
-    """Of an answer's table or a printed text; of a picture, whose lines stand where its numbers say, the words alone."""
+def words(outputs: list[Any]) -> list[list[str]]:
+    """Of a table, a printed text or a picture, without numbers and tags."""
     texts = [output.get("text") or output.data.get("text/html") or output.data["text/plain"] for output in outputs]
     return [re.sub(r"<[^>]*>|[-+]?\d[\d.e-]*", " ", re.sub(r"<style>.*?</style>", " ", text)).split() for text in texts]

@@ -16,9 +16,7 @@ DOCUMENTS = sorted(str(page.relative_to(ROOT)) for page in (*ROOT.glob("*.md"), 
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page(
-    name: str, open_page: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page(name: str, open_page: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's folder is copied, without what was made there, so that its commands can write."""
     for file in (ROOT / "docs" / "guides").glob("*.tsv"):
         copy = tmp_path / file.relative_to(ROOT)
@@ -42,5 +40,7 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_files_that_are_named_exist(name: str) -> None:
     """Such as those of the table from the paper to the code, which are named from the package on."""
     named = re.findall(r"`([\w.-]+/[\w./-]+\.(?:py|cpp|hpp|toml|md|tsv))`", (ROOT / name).read_text(encoding="utf-8"))
-    missing = [file for file in named if not any((folder / file).exists() for folder in (ROOT, ROOT / "src" / "nbfnet"))]
+    missing = [
+        file for file in named if not any((folder / file).exists() for folder in (ROOT, ROOT / "src" / "nbfnet"))
+    ]
     assert missing == []
