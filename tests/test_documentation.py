@@ -1,4 +1,4 @@
-"""Examples in docstrings and in the documents are run, and the README's commands are the ones that are checked."""
+"""Examples in docstrings are run, and the README's test command is the one that is checked. tests/docs runs pages."""
 
 import doctest
 import importlib
@@ -21,13 +21,6 @@ def modules():
 @pytest.mark.parametrize("name", modules())
 def test_docstring_examples(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
-
-
-@pytest.mark.parametrize("document", ["README.md"])
-def test_document_examples(document):
-    results = doctest.testfile(str(ROOT / document), module_relative=False)
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 def test_the_readme_command_is_what_is_checked():

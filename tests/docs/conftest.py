@@ -1,7 +1,7 @@
 """Pages that are run: their command lines and their Python, from top to bottom, in a folder of the test's own.
 
 - A fenced block ``console`` is run. ``$ nbfnet ...`` runs in this process, ``$ cat FILE`` and ``$ head -n N FILE`` show
-  a file; a file that is not there yet is written, as the reader is to write it. What is shown must come out again; a line
+  a file; one that is not there yet is written, as the reader is to write it. What is shown must come out again; a line
   ``...`` stands for any lines.
 - A fenced block ``python`` is run too: as a doctest if it has prompts, else as it stands.
 - A fenced block ``sh`` takes too long: its ``nbfnet`` commands are only parsed.
