@@ -116,7 +116,7 @@ def test_new_facts(nbfnet, run, tmp_path):
     nbfnet("explain", run, "newcomer", PART, "more news").assert_refused("'newcomer'")
     for option in ("--facts", "--more-facts"):
         document = nbfnet("explain", run, "newcomer", PART, "more news", option, new, "--json").document
-        assert [[edge["tail"] for edge in path["edges"]] for path in document["paths"]][0] == [HUB, "more news"]
+        assert [edge["tail"] for edge in document["paths"][0]["edges"]] == [HUB, "more news"]
     new.write_text("a\tunheard of\tb\n")
     nbfnet("explain", run, "a", PART, "b", "--facts", new).assert_refused("new.tsv", "'unheard of'")
 

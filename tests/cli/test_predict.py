@@ -213,7 +213,7 @@ def test_a_file_of_queries(nbfnet, run, queries, things_run, tmp_path):
     shards = [tmp_path / f"part{i}.jsonl" for i in (1, 2, 3)]
     for i, file in enumerate(shards, start=1):
         assert nbfnet("predict", run, "--queries", queries, "-o", file, "-k", 3, "--shard", f"{i}/3").code == 0
-    assert sum((rows_of(read_rows(file)) for file in shards), []) == expected
+    assert [row for file in shards for row in rows_of(read_rows(file))] == expected
 
 
 def test_malformed_queries_leave_nothing(nbfnet, run, tmp_path):
