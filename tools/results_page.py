@@ -44,7 +44,8 @@ def render(results: list[dict[str, Any]]) -> str:
         if chosen:
             parts.append(f"\n## {title}\n\nTable `{table}` of the paper.\n\n{_table(chosen)}")
     machines = sorted({_machine(result["machine"]) for result in results})
-    parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
+    if machines:
+        parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
     return "".join(parts)
 
 

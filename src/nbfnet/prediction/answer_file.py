@@ -137,6 +137,6 @@ def parse_shard(text: str | None, count: int) -> slice:
     if text is None:
         return slice(0, count)
     i, _, n = text.partition("/")
-    if not (i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
         raise QueryError(f"--shard {text!r}: write i/n with 1 <= i <= n, for example 1/4 for the first quarter")
     return slice(count * (int(i) - 1) // int(n), count * int(i) // int(n))

@@ -1,0 +1,156 @@
+"""nbfnet explain: the paths behind a prediction."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+HUB, PART = "北京 市", "has part"
+
+
+@pytest.fixture
+def run(things_run):
+    return things_run.folder.path
+
+
+class Page(HTMLParser):
+    """Counts what is open: a page that was cut off does not close its elements."""
+
+    VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+def test_the_document(nbfnet, run, things_run):
+    facts = {
+        (things_run.graph.entities[u], things_run.graph.relations[q], things_run.graph.entities[v])
+        for u, q, v in zip(*(c.tolist() for c in columns(things_run.graph.triplets)), strict=True)
+    }
+    target = "Zoë, née X"
+    document = nbfnet("explain", run, HUB, "next to", target, "-k", 4, "--json").document
+    assert set(document) == {"query", "probability", "paths"}
+    assert document["query"] == {"head": HUB, "relation": "next to", "tail": target, "inverse": False}
+    assert 1 <= len(document["paths"]) <= 4
+    weights = [path["weight"] for path in document["paths"]]
+    assert weights == sorted(weights, reverse=True)
+    for path in document["paths"]:
+        assert set(path) == {"weight", "deletion_drop", "edges"}
+        assert 1 <= len(path["edges"]) <= 2
+        at = HUB
+        for edge in path["edges"]:
+            assert set(edge) == {"head", "relation", "tail", "inverse"}
+            assert (edge["head"], edge["relation"], edge["tail"]) in facts
+            start, end = (edge["tail"], edge["head"]) if edge["inverse"] else (edge["head"], edge["tail"])
+            assert start == at
+            at = end
+        assert at == target
+
+
+def columns(triplets):
+    return triplets.head, triplets.relation, triplets.tail
+
+
+def test_the_probability_is_that_of_predict(nbfnet, run, things_run):
+    answers = nbfnet(
+        "predict", run, "--head", HUB, "--relation", "next to", "--exclude-known", "-k", 99, "--json"
+    ).document
+    for answer in answers["answers"][::5]:
+        explained = nbfnet("explain", run, HUB, "next to", answer["tail"], "-k", 1, "--json").document
+        assert explained["probability"] == answer["probability"]
+
+
+def test_a_fact_is_taken_away_before_it_is_explained(nbfnet, run, things, tmp_path):
+    fact = (HUB, "next to", "bell\x07ring")
+    lines = (things / "train.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert lines.count("\t".join(fact)) == 1
+    without = tmp_path / "without.tsv"
+    kept = [line for line in lines if line != "\t".join(fact)]
+    twice = tmp_path / "twice.tsv"
+    without.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    twice.write_text("\n".join([*lines, "\t".join(fact)]) + "\n", encoding="utf-8")
+    documents = [nbfnet("explain", run, *fact, "--facts", file, "--json").document for file in (without, twice)]
+    assert documents[1]["probability"] == pytest.approx(documents[0]["probability"], abs=1e-6)
+    for document in documents:
+        for path in document["paths"]:
+            assert {"head": fact[0], "relation": fact[1], "tail": fact[2], "inverse": False} not in path["edges"]
+            assert {"head": fact[0], "relation": fact[1], "tail": fact[2], "inverse": True} not in path["edges"]
+    predicted = nbfnet("predict", run, "--facts", without, "--head", fact[0], "--relation", fact[1], "-k", 99, "--json")
+    shown = {answer["tail"]: answer["probability"] for answer in predicted.document["answers"]}
+    assert documents[0]["probability"] == shown[fact[2]]
+
+
+def test_text_and_drawings(nbfnet, run, tmp_path):
+    svg, page = tmp_path / "new" / "paths.svg", tmp_path / "paths.html"
+    page.write_text("before")
+    answer = nbfnet("explain", run, HUB, "next to", "Zoë, née X", "--svg", svg, "--html", page)
+    assert answer.code == 0
+    assert answer.out.startswith(f"{HUB} -next to-> Zoë, née X   probability ")
+    assert "if deleted" in answer.out
+    assert "\x07" not in answer.out
+    picture = ElementTree.fromstring(svg.read_text(encoding="utf-8"))
+    assert picture.tag.endswith("svg")
+    parser = Page()
+    parser.feed(page.read_text(encoding="utf-8"))
+    assert parser.open == []
+    assert {"html", "body", "svg"} <= parser.seen
+    assert HUB in page.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["new", "paths.html", "paths.svg"]
+
+
+def test_new_facts(nbfnet, run, tmp_path):
+    new = tmp_path / "new.tsv"
+    new.write_text(f"newcomer\tnext to\t{HUB}\n{HUB}\t{PART}\tmore news\n", encoding="utf-8")
+    nbfnet("explain", run, "newcomer", PART, "more news").assert_refused("'newcomer'")
+    for option in ("--facts", "--more-facts"):
+        document = nbfnet("explain", run, "newcomer", PART, "more news", option, new, "--json").document
+        assert [edge["tail"] for edge in document["paths"][0]["edges"]] == [HUB, "more news"]
+    new.write_text("a\tunheard of\tb\n")
+    nbfnet("explain", run, "a", PART, "b", "--facts", new).assert_refused("new.tsv", "'unheard of'")
+
+
+def test_where_no_path_leads(nbfnet, run):
+    answer = nbfnet("explain", run, "alone 1", PART, "alone 2")
+    assert answer.code == 0
+    assert "no path leads there" in answer.out
+    assert nbfnet("explain", run, "alone 1", PART, "alone 2", "--json").document["paths"] == []
+    assert nbfnet("explain", run, "leaf 3", PART, "leaf 3", "--json").code == 0
+
+
+def test_a_homogeneous_graph(nbfnet, friends_run):
+    edge, path = friends_run.graph.relations[0], friends_run.folder.path
+    document = nbfnet("explain", path, "a0", edge, "a2", "--json").document
+    shown = nbfnet("predict", path, "--head", "a0", "-k", 99, "--json").document["answers"]
+    known = {a["tail"]: a for a in shown}
+    if not known["a2"]["known"]:
+        assert document["probability"] == known["a2"]["probability"]
+    assert all(not edge["inverse"] for path in document["paths"] for edge in path["edges"])
+    nbfnet("explain", path, "a0", "likes", "a2").assert_refused("'likes'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([HUB, "next too", "a,b"], "did you mean 'next to'"),
+        (["leaf 2O", PART, "a,b"], "did you mean 'leaf 20'"),
+        ([HUB, PART, "Twin"], "'leaf 3', 'leaf 4'"),
+        ([HUB, PART, "a,b", "-k", "0"], "-k"),
+        ([HUB, PART, "a,b", "--beam", "0"], "--beam"),
+        ([HUB, PART], "TAIL"),
+    ],
+)
+def test_mistakes(nbfnet, run, tmp_path, arguments, says):
+    nbfnet("explain", run, *arguments, "--svg", tmp_path / "a.svg").assert_refused(says)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,62 @@
+"""nbfnet rules: the relation patterns that a network relies on."""
+
+from __future__ import annotations
+
+import pytest
+
+import nbfnet as package
+
+
+@pytest.fixture(scope="module")
+def chains(tmp_path_factory, small_config):
+    """Eight chains a -first-> b -second-> c, each closed by a -both-> c: one rule explains every 'both'."""
+    folder = tmp_path_factory.mktemp("data") / "chains"
+    folder.mkdir()
+    rows = []
+    for i in range(8):
+        rows += [(f"a{i}", "first", f"b{i}"), (f"b{i}", "second", f"c{i}"), (f"a{i}", "both", f"c{i}")]
+    rows += [("a8", "first", "b8"), ("b8", "second", "c8")]  # the pattern holds here, 'both' does not
+    (folder / "train.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    (folder / "valid.txt").write_text("a8\tboth\tc8\n")
+    run = folder.parent / "run"
+    package.train(folder, run, config=small_config, epochs=0)
+    return run
+
+
+def test_support_and_confidence_by_hand(nbfnet, chains):
+    document = nbfnet("rules", chains, "both", "--json").document
+    assert document["relation"] == "both"
+    (rule,) = document["rules"]  # no other path of two edges leads from a to c once the fact is hidden
+    assert rule["query"] == "both"
+    assert rule["body"] == [{"relation": "first", "inverse": False}, {"relation": "second", "inverse": False}]
+    assert (rule["support"], rule["explained"]) == (8, 8)
+    assert (rule["pairs"], rule["confidence"], rule["exact"]) == (9, pytest.approx(8 / 9), True)
+    assert rule["text"] == "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889"
+
+
+def test_so_many_facts_are_explained(nbfnet, chains):
+    (rule,) = nbfnet("rules", chains, "both", "--predictions", 3, "--json").document["rules"]
+    assert (rule["support"], rule["explained"]) == (3, 3)
+    (rule,) = nbfnet("rules", chains, "first", "--json").document["rules"]
+    assert (rule["support"], rule["explained"]) == (8, 9)  # the ninth has no other path
+    assert [part["relation"] for part in rule["body"]] == ["both", "second"]
+    assert [part["inverse"] for part in rule["body"]] == [False, True]
+    assert (rule["pairs"], rule["confidence"]) == (8, 1.0)
+
+
+def test_the_text(nbfnet, chains):
+    lines = nbfnet("rules", chains, "both").out.splitlines()
+    assert lines == ["Rules for both", "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889"]
+
+
+def test_python_finds_the_same(nbfnet, things_run):
+    document = nbfnet("rules", things_run.folder.path, "has part", "--json").document
+    assert [rule["text"] for rule in document["rules"]] == [str(rule) for rule in things_run.rules("has part")]
+    other = nbfnet("rules", things_run.folder.path, "has part", "--predictions", 4, "--seed", 5, "--json").document
+    assert {rule["explained"] for rule in other["rules"]} == {4}
+
+
+def test_mistakes(nbfnet, chains, tmp_path):
+    nbfnet("rules", chains, "bothh").assert_refused("did you mean 'both'")
+    nbfnet("rules", chains, "both", "--predictions", 0).assert_refused("--predictions")
+    nbfnet("rules", tmp_path, "both").assert_refused("run folder")

@@ -1,0 +1,159 @@
+"""OGB's protocol: ranks against given negatives, by hand and by OGB's own evaluator."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib.util
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import nbfnet
+from nbfnet.errors import EvaluationError
+from nbfnet.evaluation.given_negatives import evaluate_given, ogb_metrics
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.datasets.given import given_negatives
+from nbfnet.graph.datasets.ogb import read_biokg
+from nbfnet.graph.datasets.ogb.given import GivenNegatives
+
+
+@pytest.fixture(scope="session")
+def ogb():
+    """OGB's evaluator; what it imports warns of many things."""
+    if importlib.util.find_spec("ogb") is None:
+        pytest.skip("ogb is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from ogb.linkproppred import Evaluator
+    return Evaluator(name="ogbl-biokg")
+
+
+def test_ranks_by_hand(dataset_of, table_scorer):
+    dataset = dataset_of(4, 1, [(0, 0, 1)], [], [(0, 0, 1), (2, 0, 3)])
+    scores = torch.zeros(2, 4, 4, dtype=torch.float64)
+    scores[0, 0] = torch.tensor([0.9, 0.5, 0.5, 0.1])  # (0, r, ?): the answer is 1
+    scores[0, 2] = torch.tensor([0.0, 0.0, 0.0, 1.0])  # (2, r, ?): 3
+    scores[1, 1] = torch.tensor([0.3, 0.4, 0.3, 0.3])  # (?, r, 1): 0
+    scores[1, 3] = torch.tensor([0.7, 0.7, 0.2, 0.7])  # (?, r, 3): 2
+    negatives = GivenNegatives(
+        head=np.array([[1, 2, 3, 3], [0, 1, 3, 3]], dtype=np.int32),
+        tail=np.array([[0, 2, 3, 2], [0, 1, 2, 2]], dtype=np.int32),
+    )
+    result, _ = evaluate_given(table_scorer(scores), dataset, "test", negatives)
+    # tail of the first: one better, two tied of four: 1 + 1 + 1 = 3; of the second: best of all.
+    # head of the first: one better, three tied: 1 + 1 + 1.5 = 3.5; of the second: four better.
+    ranks = {"tail": [3, 1], "head": [3.5, 5]}
+    for side, expected in ranks.items():
+        metrics = getattr(result.overall, side).document()
+        assert metrics["mrr"] == pytest.approx(np.mean(1 / np.array(expected)))
+        assert metrics["mr"] == pytest.approx(np.mean(expected))
+        assert metrics["hits@3"] == np.mean(np.array(expected) <= 3)
+    assert "4 given negatives" in result.protocol
+    assert result.document()["queries"] == 4
+    for ties, first in (("optimistic", 2), ("pessimistic", 4)):
+        other, _ = evaluate_given(table_scorer(scores), dataset, "test", negatives, ties=ties)
+        assert other.overall.tail.document()["mr"] == (first + 1) / 2
+
+
+def test_only_the_given_entities_count(knowledge, table_scorer):
+    generator = np.random.default_rng(3)
+    links, nodes = knowledge.valid, knowledge.train.num_nodes
+    scores = torch.from_numpy(generator.integers(0, 6, size=(6, nodes, nodes)) / 4)
+    negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 7)).astype(np.int32) for _ in range(2)))
+    for batch_size in (1, 5, 64):
+        result, _ = evaluate_given(table_scorer(scores), knowledge, "valid", negatives, batch_size=batch_size)
+        for side, given in (("tail", negatives.tail), ("head", negatives.head)):
+            ranks = []
+            for i, (u, q, v) in enumerate(zip(links.head, links.relation, links.tail, strict=True)):
+                row, answer = (scores[q, u], v) if side == "tail" else (scores[q + 3, v], u)
+                own = row[answer]
+                ranks.append(1 + sum(float(row[n] > own) + 0.5 * float(row[n] == own) for n in given[i]))
+            shown = getattr(result.overall, side).document()
+            assert shown["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
+            assert shown["hits@1"] == pytest.approx(np.mean(np.array(ranks) <= 1))
+
+
+def test_ogbs_own_evaluator_agrees(ogb, knowledge, table_scorer):
+    generator = np.random.default_rng(4)
+    links, nodes = knowledge.test, knowledge.train.num_nodes
+    scores = torch.from_numpy(generator.integers(0, 30, size=(6, nodes, nodes)) / 4)  # many ties
+    negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 30)).astype(np.int32) for _ in range(2)))
+    renamed = nbfnet.Dataset("ogbl-biokg", knowledge.train, knowledge.valid, knowledge.test)
+    result, official = evaluate_given(table_scorer(scores), renamed, "test", negatives)
+    ours = result.metrics.document()
+    assert official is not None
+    assert official.keys() == {"mrr", "hits@1", "hits@3", "hits@10"}
+    for name, value in official.items():
+        assert ours[name] == pytest.approx(value, abs=1e-6)
+    alone = ogb_metrics("ogbl-biokg", np.array([[0.5, 0.5, 0.1], [0.1, 0.2, 0.3]]))
+    assert alone["mrr"] == pytest.approx((1 / 1.5 + 1 / 3) / 2)
+
+
+def test_scores_that_are_no_numbers_and_splits_without_links(dataset_of, table_scorer):
+    dataset = dataset_of(3, 1, [(0, 0, 1)], [], [(0, 0, 1)])
+    negatives = GivenNegatives(*(np.array([[2, 2]], dtype=np.int32) for _ in range(2)))
+    scores = torch.zeros(2, 3, 3)
+    scores[0, 0, 1] = torch.nan
+    with pytest.raises(EvaluationError, match="not a number"):
+        evaluate_given(table_scorer(scores), dataset, "test", negatives)
+    with pytest.raises(EvaluationError, match="no valid links"):
+        evaluate_given(table_scorer(scores), dataset, "valid", negatives)
+
+
+KINDS = {"disease": 5, "drug": 4, "function": 3, "protein": 9, "sideeffect": 3}
+
+
+@pytest.fixture
+def biokg(tmp_path, monkeypatch):
+    """A folder as OGB publishes it, with random links between diseases and proteins, where datasets are looked for."""
+    generator, folder = np.random.default_rng(6), tmp_path / "data" / "ogbl_biokg"
+    (folder / "split" / "random").mkdir(parents=True)
+    (folder / "mapping").mkdir()
+    names = {f"{kind}_entidx2name": [f"{kind[0]}{i}" for i in range(count)] for kind, count in KINDS.items()}
+    for file, rows in (names | {"relidx2relname": ["disease-protein", "similar"]}).items():
+        with gzip.open(folder / "mapping" / f"{file}.csv.gz", "wt", newline="") as stream:
+            csv.writer(stream).writerows([["idx", "name"], *enumerate(rows)])
+    for split, count in (("train", 40), ("valid", 6), ("test", 7)):
+        fields = {
+            "head_type": ["disease"] * count,
+            "head": generator.integers(0, 5, count),
+            "relation": generator.integers(0, 2, count),
+            "tail_type": ["protein"] * count,
+            "tail": generator.integers(0, 9, count),
+        }
+        if split != "train":
+            fields["head_neg"], fields["tail_neg"] = (generator.integers(0, n, (count, 11)) for n in (5, 9))
+        torch.save(fields, folder / "split" / "random" / f"{split}.pt")
+    monkeypatch.setenv("NBFNET_DATA", str(folder.parent))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return folder
+
+
+def test_a_network_on_a_folder_of_ogb(biokg, small_config, tmp_path):
+    read = read_biokg(biokg)
+    run = nbfnet.train(read.dataset, tmp_path / "run", config=small_config)
+    for split, negatives, links in (
+        ("valid", read.valid_negatives, read.dataset.valid),
+        ("test", read.test_negatives, read.dataset.test),
+    ):
+        given = given_negatives("ogbl-biokg", split)
+        np.testing.assert_array_equal(given.head, negatives.head)
+        np.testing.assert_array_equal(given.tail, negatives.tail)
+        scorer = NetworkScorer(run.folder.network(run.dataset), run.graph.message_csr)
+        result, _ = evaluate_given(scorer, run.dataset, split, given)
+        assert result.overall.links == len(links)
+        everything = scorer.score_all(
+            torch.from_numpy(links.head).long(), torch.from_numpy(links.relation).long()
+        ).numpy()
+        ranks = []
+        for row, answer, others in zip(everything, links.tail.tolist(), given.tail, strict=True):
+            ranks.append(1 + np.sum(row[others] > row[answer]) + 0.5 * np.sum(row[others] == row[answer]))
+        assert result.overall.tail.document()["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
+
+
+def test_other_datasets_have_none():
+    assert given_negatives("world", "test") is None
+    assert given_negatives("things of mine", "test") is None

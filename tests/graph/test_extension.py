@@ -1,0 +1,60 @@
+"""A graph with more facts: the same names keep their numbers, new ones follow."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from nbfnet.errors import UnknownNameError
+from nbfnet.graph.extension import with_entities, with_facts
+from nbfnet.graph.graph import EntityTypes, Graph
+from nbfnet.graph.reading.read import read
+from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+
+
+def test_entities_join_behind_the_others(small_graph, named):
+    extended = with_entities(small_graph, ["b", "new", "alone", "newer", "new"])
+    assert list(extended.entities) == [*small_graph.entities, "new", "newer"]
+    assert named(extended) == named(small_graph)
+    assert extended.csr.num_nodes == 7
+    assert with_entities(small_graph, ["a", "d"]) is small_graph
+    assert with_entities(small_graph, []) is small_graph
+
+
+def test_facts_join_behind_the_others(small_graph, named):
+    more = read([("new", "knows", "c"), ("c", "likes", "a"), ("new", "knows", "newer")])
+    extended = with_facts(small_graph, more)
+    assert named(extended) == [*named(small_graph), *((*fact, 1.0) for fact in named(more))]
+    assert list(extended.relations) == list(small_graph.relations)  # not in the order of the new facts
+    assert extended.num_nodes == small_graph.num_nodes + 2
+
+
+def test_labels_and_types_stay(small_graph):
+    types = EntityTypes(Vocabulary.of(["x", "y"], role="entity type"), np.array([0, 1, 0, -1, 1], dtype=np.int32))
+    entities = small_graph.entities.with_labels({"a": "Anna", "d": "Dora"})
+    graph = dataclasses.replace(small_graph, entities=entities, types=types)
+    # 'Anna' is a name of its own here, not the readable name of a.
+    extended = with_facts(graph, read([("Anna", "likes", "d")]))
+    assert extended.entities.id("Anna") == 5
+    assert extended.entities.label(0) == "Anna"
+    assert extended.types.of_entity.tolist() == [0, 1, 0, -1, 1, -1]
+    assert extended.types.of_entity.dtype == np.int32
+    assert extended.entities.role == "entity"
+
+
+def test_nodes_that_are_only_numbered():
+    graph = Graph(
+        "n", "homogeneous", Vocabulary.numbered(3), Vocabulary.of(["edge"], role="relation"), Triplets.of([0], [0], [1])
+    )
+    more = Graph("m", "homogeneous", Vocabulary.of(["2", "x"]), graph.relations, Triplets.of([0], [0], [1]))
+    extended = with_facts(graph, more)
+    assert list(extended.entities) == ["0", "1", "2", "x"]
+    assert (extended.triplets.head.tolist(), extended.triplets.tail.tolist()) == ([0, 2], [1, 3])
+
+
+def test_a_new_relation_is_refused(small_graph):
+    with pytest.raises(UnknownNameError, match="unknown relation 'lieks'; did you mean 'likes'"):
+        with_facts(small_graph, read([("a", "lieks", "b")]))

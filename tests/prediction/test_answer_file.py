@@ -1,0 +1,174 @@
+"""Files of answers: the same rows in every format, whole or not at all, gone on with after an interruption."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nbfnet.errors import GraphFormatError, QueryError
+from nbfnet.prediction.answer_file import parse_shard, write_answers
+from nbfnet.prediction.answers import Answer, Answers
+from nbfnet.prediction.query_file import Query
+
+UGLY = (
+    "plain",
+    'with "quotes"',
+    "comma, here",
+    "two\nlines",
+    "sep\u2028arated",
+    "next\x85line",
+    "nul\0",
+    "北京",
+    "tab\t",
+    "'",
+)
+QUERIES = [(n, Query(None if n % 3 else name, "r", name if n % 3 else None)) for n, name in enumerate(UGLY, start=1)]
+
+
+class Crash(Exception):
+    """What stops the work half way."""
+
+
+class Answerer:
+    """Answers with ugly names; stops for good after some queries."""
+
+    def __init__(self, stop_after=None):
+        self.calls, self.stop_after = 0, stop_after
+
+    def __call__(self, query):
+        if self.calls == self.stop_after:
+            raise Crash
+        self.calls += 1
+        name = query.head or query.tail
+        answers = tuple(
+            Answer(i + 1, f"{name}{i}", f"label of {name}", 1 / (i + 3), i == 0) for i in range(len(name) % 4)
+        )
+        return Answers(query.head, query.relation, query.tail, answers)
+
+
+def expected_rows():
+    answerer = Answerer()
+    return [
+        (
+            n,
+            q.head,
+            q.relation,
+            q.tail,
+            "tail" if q.tail is None else "head",
+            a.rank,
+            a.name,
+            a.label,
+            a.probability,
+            a.known,
+        )
+        for n, q in QUERIES
+        for a in answerer(q)
+    ]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl", ".CSV"])
+@pytest.mark.parametrize("folder", ["plain", "with 'quote' and *?[x]"])
+def test_every_format_has_the_same_rows(tmp_path, ending, folder):
+    file = tmp_path / folder / f"answers{ending}"
+    assert write_answers(file, QUERIES, Answerer(), "one") == 0
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    copy = tmp_path / f"copy{ending.lower()}"  # DuckDB takes * and ? for patterns
+    copy.write_bytes(file.read_bytes())
+    if ending == ".jsonl":
+        rows = [tuple(json.loads(line).values()) for line in copy.read_text(encoding="utf-8").split("\n")[:-1]]
+    elif ending == ".parquet":
+        rows = duckdb.sql(f"SELECT * FROM '{copy}'").fetchall()
+        assert pd.read_parquet(copy)["answer"].tolist() == [row[6] for row in expected_rows()]
+    else:
+        table = pd.read_csv(copy, keep_default_na=False, na_values={"head": [""], "tail": [""]}, lineterminator="\n")
+        rows = [
+            tuple(None if isinstance(cell, float) and cell != cell else cell for cell in row)
+            for row in table.itertuples(index=False)
+        ]
+    assert rows == expected_rows()
+
+
+def test_no_query_is_an_empty_table(tmp_path):
+    for ending in (".csv", ".parquet", ".jsonl"):
+        write_answers(tmp_path / f"a{ending}", [], Answerer(), "one")
+    assert (
+        tmp_path / "a.csv"
+    ).read_text().strip() == "query,head,relation,tail,asked,rank,answer,label,probability,known"
+    assert (tmp_path / "a.jsonl").read_bytes() == b""
+    assert len(pd.read_parquet(tmp_path / "a.parquet")) == 0
+
+
+def test_an_ending_without_a_format_is_refused(tmp_path):
+    with pytest.raises(GraphFormatError, match="no format"):
+        write_answers(tmp_path / "answers.txt", QUERIES, Answerer(), "one")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_cut_at_any_byte_is_gone_on_with(tmp_path):
+    whole = tmp_path / "whole.jsonl"
+    write_answers(whole, QUERIES, Answerer(), "one")
+    file, progress = tmp_path / "a.jsonl", tmp_path / "a.jsonl.progress"
+    with pytest.raises(Crash):
+        write_answers(file, QUERIES, Answerer(stop_after=6), "one")
+    assert not file.exists()
+    written = progress.read_bytes()
+    assert written.count(b'{"done"') == 6
+    for length in range(len(written) + 1):
+        progress.write_bytes(written[:length])
+        answerer = Answerer()
+        done = write_answers(file, QUERIES, answerer, "one")
+        complete = written[:length].rpartition(b"\n")[0].count(b'{"done"')
+        assert (done, answerer.calls) == (complete, len(QUERIES) - complete)
+        assert file.read_bytes() == whole.read_bytes()
+        assert not progress.exists()
+        file.unlink()
+
+
+def test_what_was_begun_with_something_else_is_begun_anew(tmp_path):
+    file = tmp_path / "a.csv"
+    with pytest.raises(Crash):
+        write_answers(file, QUERIES, Answerer(stop_after=4), "one")
+    answerer = Answerer()
+    assert write_answers(file, QUERIES, answerer, "other") == 0
+    assert answerer.calls == len(QUERIES)
+    other = tmp_path / "b.csv"
+    write_answers(other, QUERIES, Answerer(), "one")
+    assert file.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00", b"[1]\n", b"null\n{}\n", b'{"identity": "one", "x": 1}\n', b"\n\n"]
+)
+def test_a_foreign_file_of_progress_is_begun_anew(tmp_path, content):
+    (tmp_path / "a.jsonl.progress").write_bytes(content)
+    assert write_answers(tmp_path / "a.jsonl", QUERIES, Answerer(), "one") == 0
+
+
+def test_the_file_before_stays_until_the_new_one_is_whole(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("before")
+    with pytest.raises(Crash):
+        write_answers(file, QUERIES, Answerer(stop_after=len(QUERIES) - 1), "one")
+    assert file.read_text() == "before"
+    write_answers(file, QUERIES, Answerer(), "one")
+    assert file.read_text() != "before"
+
+
+@given(st.integers(0, 100), st.integers(1, 20))
+def test_shards_are_disjoint_and_complete(count, parts):
+    everything = list(range(count))
+    shards = [everything[parse_shard(f"{i}/{parts}", count)] for i in range(1, parts + 1)]
+    assert [query for shard in shards for query in shard] == everything
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+    assert everything[parse_shard(None, count)] == everything
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/4", "5/4", "1/0", "-1/4", "1/4/2", "a/b", "1.5/4", "²/4", "1/ 4"])
+def test_shards_that_cannot_be(text):
+    with pytest.raises(QueryError, match="i/n"):
+        parse_shard(text, 10)

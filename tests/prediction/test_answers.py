@@ -1,0 +1,40 @@
+"""Answers as they are printed, written and shown in notebooks."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from nbfnet.prediction.answers import Answer, Answers
+
+ANSWERS = Answers(
+    "a<b>", "r & s", None, (Answer(1, "x", "<script>", 0.987, True), Answer(2, "y\u2028", "y\u2028", 0.01, False))
+)
+
+
+def test_the_document_of_a_query():
+    assert ANSWERS.document() == {
+        "query": {"head": "a<b>", "relation": "r & s"},
+        "answers": [
+            {"rank": 1, "tail": "x", "label": "<script>", "probability": 0.987, "known": True},
+            {"rank": 2, "tail": "y\u2028", "probability": 0.01, "known": False},
+        ],
+    }
+    heads = Answers(None, "r", "t", ANSWERS.answers)
+    assert heads.document()["query"] == {"relation": "r", "tail": "t"}
+    assert heads.document()["answers"][0]["head"] == "x"
+    assert Answers("h", None, "t", ANSWERS.answers).document()["answers"][1]["relation"] == "y\u2028"
+
+
+def test_a_sequence():
+    assert len(ANSWERS) == 2
+    assert ANSWERS[0].name == "x"
+    assert [a.rank for a in ANSWERS] == [1, 2]
+    assert [a.rank for a in ANSWERS[1:]] == [2]
+
+
+def test_text_and_table():
+    assert str(ANSWERS).splitlines()[0] == "(a<b>, r & s, ?)"
+    assert "98.7%" in str(ANSWERS)
+    table = ElementTree.fromstring(ANSWERS._repr_html_())  # every name is escaped, every element closed
+    assert table.find("caption").text == "(a<b>, r & s, ?)"
+    assert [cell.text for cell in table.findall("tr")[1]] == ["1", "<script>", "98.7%", "known"]

@@ -1,0 +1,167 @@
+"""Calibration: what it is fitted on, what it states, and that it recovers what is true."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from nbfnet.evaluation.scorer import NetworkScorer, Scorer
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.prediction.calibrating import calibrate_run
+from nbfnet.prediction.calibration import Calibration, calibrate, expected_calibration_error, sigmoid, top_k
+from nbfnet.prediction.loading import calibration_of
+from nbfnet.training.loop import train
+from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import resume
+
+
+def test_expected_calibration_error_by_hand():
+    # bin 0.0-0.1: 0.05 and 0.07 with no hit: gap 0.06; bin 0.9-1.0: 0.95 and 1.0 with one hit: gap 0.475
+    probability, outcome = np.array([0.05, 0.07, 0.95, 1.0]), np.array([0.0, 0.0, 1.0, 0.0])
+    assert expected_calibration_error(probability, outcome) == pytest.approx(0.5 * 0.06 + 0.5 * 0.475)
+    assert expected_calibration_error(np.array([1.0, 0.0]), np.array([1.0, 0.0])) == 0
+    assert expected_calibration_error(np.array([0.25] * 4), np.array([1.0, 0, 0, 0])) == pytest.approx(0)
+
+
+def test_sigmoid_does_not_overflow():
+    with np.errstate(all="raise"):
+        values = sigmoid(np.array([-1e5, -800.0, -1.0, 0.0, 1.0, 800.0, 1e5]))
+    np.testing.assert_allclose(values, [0, 0, 1 / (1 + np.e), 0.5, np.e / (1 + np.e), 1, 1])
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(1, 40))
+def test_top_k_is_a_stable_sort(scores, k):
+    values = np.array(scores, dtype=float)
+    assert top_k(values, k).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
+
+
+class KnownProbability(Scorer):
+    """Twelve candidates get the same logits in another order for every source, 12 and above; heads get none."""
+
+    def __init__(self, nodes, generator):
+        self.logits = np.linspace(-3, 6, 12)
+        self.truth = np.exp(self.logits) / np.exp(self.logits).sum()
+        self.order = np.stack([generator.permutation(12) for _ in range(nodes)])  # which logit each candidate has
+
+    def score_all(self, source, relation):
+        table = torch.full((len(source), len(self.order)), -torch.inf)
+        table[:, :12] = torch.from_numpy(self.logits[self.order[source.numpy()]]).float()
+        table[relation == 1] = -torch.inf
+        return table
+
+
+def test_a_known_probability_is_recovered():
+    generator, nodes = np.random.default_rng(0), 1012
+    scorer = KnownProbability(nodes, generator)
+    sources = np.arange(12, nodes)
+    drawn = generator.choice(12, size=len(sources), p=scorer.truth)  # by logit
+    answer = np.argmax(scorer.order[sources] == drawn[:, None], axis=1)
+    names = Vocabulary.numbered(nodes), Vocabulary.of(["r"], role="relation")
+    graph = Graph("synthetic", "knowledge", *names, Triplets.of([0], [0], [1]))
+    dataset = Dataset("synthetic", graph, Triplets.of(sources, np.zeros_like(sources), answer), Triplets.empty())
+    calibration = calibrate(scorer, dataset)
+    shown = scorer.logits[2:]  # the ten best
+    np.testing.assert_allclose(calibration.probability(shown), scorer.truth[2:], atol=3 * np.sqrt(0.25 / 1000))
+    errors = calibration.description["expected_calibration_error"]
+    assert errors["after"] < 0.03 < 0.3 < errors["before"]
+
+
+def test_only_valid_links_count(things_run):
+    dataset = things_run.dataset
+    scorer = NetworkScorer(things_run.folder.network(dataset), dataset.train.message_csr)
+    expected = calibrate(scorer, dataset).document()
+    shuffled = Triplets(dataset.test.tail[::-1], dataset.test.relation, dataset.test.head)
+    for test in (Triplets.empty(), shuffled, dataset.test.concatenate(dataset.train.triplets)):
+        assert calibrate(scorer, dataclasses.replace(dataset, test=test)).document() == expected
+    fewer = calibrate(scorer, dataclasses.replace(dataset, valid=dataset.valid.take(np.arange(2)))).document()
+    assert fewer != expected
+    stated = dict(things_run.folder.manifest["calibration"])
+    assert stated.pop("epoch") == things_run.folder.manifest["metrics"]["epoch"]
+    assert stated == expected
+
+
+@pytest.mark.parametrize("name", ["things_run", "friends_run"])
+def test_the_manifest_states_what_brute_force_finds(request, name):
+    run = request.getfixturevalue(name)
+    dataset, stated = run.dataset, run.folder.manifest["calibration"]
+    homogeneous, count = dataset.kind == "homogeneous", dataset.train.num_relations
+    links = [tuple(map(int, link)) for part in (dataset.train.triplets, dataset.valid) for link in rows(part)]
+    known = {(v, q if homogeneous else q + count, u) for u, q, v in links} | set(links)
+    valid = [tuple(map(int, link)) for link in rows(dataset.valid)]
+    asked = [*valid, *((v, q if homogeneous else q + count, u) for u, q, v in valid)]
+    scorer = NetworkScorer(run.folder.network(dataset), dataset.train.message_csr)
+    logits, outcomes = [], []
+    for u, q, answer in asked:
+        scores = scorer.score_all(torch.tensor([u]), torch.tensor([q]))[0].tolist()
+        allowed = [v for v in range(len(scores)) if v == answer or (u, q, v) not in known]
+        best = sorted(allowed, key=lambda v: (-scores[v], v))[:10]
+        logits += [scores[v] for v in best]
+        outcomes += [float(v == answer) for v in best]
+    x, y = np.array(logits), np.array(outcomes)
+    assert stated["method"] == "isotonic"
+    assert f"{len(asked)} valid queries" in stated["fitted_on"]
+    before = expected_calibration_error(1 / (1 + np.exp(-x)), y)
+    assert stated["expected_calibration_error"]["before"] == pytest.approx(before, abs=1e-6)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(x, y)
+    np.testing.assert_allclose(calibration_of(run.folder).probability(x), theirs.predict(x), atol=1e-6)
+
+
+def rows(triplets):
+    return zip(triplets.head, triplets.relation, triplets.tail, strict=True)
+
+
+def test_it_survives_the_manifest(things_run):
+    calibration = calibration_of(things_run.folder)
+    again = Calibration.read(calibration.document())
+    x = np.linspace(-9, 9, 301)
+    np.testing.assert_array_equal(again.probability(x), calibration.probability(x))
+    assert again.document() == calibration.document()
+
+
+def test_without_valid_links_it_is_the_sigmoid(things_run):
+    dataset = dataclasses.replace(things_run.dataset, valid=Triplets.empty())
+    scorer = NetworkScorer(things_run.folder.network(dataset), dataset.train.message_csr)
+    calibration = calibrate(scorer, dataset)
+    assert calibration.document() == {"method": "none", "reason": "there are no valid links"}
+    x = np.linspace(-5, 5, 11)
+    np.testing.assert_allclose(Calibration.read(calibration.document()).probability(x), 1 / (1 + np.exp(-x)))
+
+
+def test_a_better_network_drops_the_curve_of_the_one_before(things_run, tmp_path):
+    shutil.copytree(things_run.folder.path, tmp_path / "run")
+    dataset = things_run.dataset
+    folder, config = resume(tmp_path / "run", dataset, {"training": {"epochs": 6}})
+    before = folder.manifest["metrics"]["epoch"]
+    train(folder, dataset, config, listener=lambda entry: None)
+    assert folder.manifest["metrics"]["epoch"] > before  # or this test proves nothing
+    killed = RunFolder.open(tmp_path / "run")
+    assert calibration_of(killed).curve is None  # a process killed here would have left this
+    calibrate_run(folder, dataset)
+    fitted = calibration_of(RunFolder.open(tmp_path / "run"))
+    scorer = NetworkScorer(folder.network(dataset), dataset.train.message_csr)
+    fresh = calibrate(scorer, dataset)
+    np.testing.assert_array_equal(fitted.curve.x, fresh.curve.x)
+    np.testing.assert_array_equal(fitted.curve.y, fresh.curve.y)
+    assert fitted.description["epoch"] == folder.manifest["metrics"]["epoch"]
+
+
+@pytest.mark.parametrize("name", ["things_run", "friends_run"])
+def test_the_curve_never_changes_the_order(request, name):
+    run = request.getfixturevalue(name)
+    bare = dataclasses.replace(run, folder=RunFolder(run.folder.path, {**run.folder.manifest, "calibration": None}))
+    relation = run.graph.relations[0]
+    for head in list(run.graph.entities)[:12]:
+        answers, raw = run.predict(head, relation, k=99), bare.predict(head, relation, k=99)
+        assert [answer.name for answer in answers] == [answer.name for answer in raw]
+        shown = [answer.probability for answer in answers]
+        assert shown == sorted(shown, reverse=True)
+        assert 0 <= min(shown) <= max(shown) <= 1

@@ -1,0 +1,105 @@
+"""docs/RESULTS.md is what the results say."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MACHINE = {"processor": "Processor", "cores": 2, "memory_gb": 24, "python": "3.11.9", "torch": "2.13.0"}
+
+
+def result(name="cora", table="homo_result", values=((0.95, 0.96), (0.97, 0.98)), epochs=20, **changes):
+    seeds = [
+        {"metrics": {"auroc": auroc, "ap": ap, "extra": 1.0}, "epochs": epochs, "training_seconds": 90.0 + 60 * i}
+        for i, (auroc, ap) in enumerate(values)
+    ]
+    mean = {metric: sum(seed["metrics"][metric] for seed in seeds) / len(seeds) for metric in ("auroc", "ap", "extra")}
+    return {
+        "experiment": name,
+        "table": table,
+        "paper": {"auroc": 0.956, "ap": 0.962},
+        "mean": mean,
+        "seeds": seeds,
+        "config": {"training": {"epochs": 20}},
+        "machine": MACHINE,
+    } | changes
+
+
+@pytest.fixture
+def page(tool):
+    return tool("results_page")
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_page_is_what_the_committed_results_say(page):
+    assert page.PAGE == ROOT / "docs" / "RESULTS.md"
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(page.read_results())
+
+
+def test_every_experiment_has_a_table(page):
+    tables = {tomllib.loads(file.read_text())["experiment"]["table"] for file in (ROOT / "experiments").glob("*.toml")}
+    assert tables <= set(page.TABLES)
+
+
+def test_a_row_by_hand(page):
+    lines = page.render([result()]).splitlines()
+    begin = lines.index("## Homogeneous graphs")
+    rows = [cells(line) for line in lines[begin:] if line.startswith("| [cora]")]
+    link = "[cora](../experiments/cora.toml)"
+    assert rows == [
+        [link, "auroc", "0.960 ± 0.014", "0.956", "+0.004", "2", "20", "2.0"],
+        [link, "ap", "0.970 ± 0.014", "0.962", "+0.008", "2", "20", "2.0"],
+    ]
+    width = len(cells(lines[begin + 4]))
+    assert all(len(row) == width for row in rows)
+    assert "- Processor, 2 cores, 24 GB, Python 3.11.9, PyTorch 2.13.0, no GPU" in lines
+
+
+def test_one_seed_has_no_spread_and_a_rank_no_digits(page):
+    one = result("wn18rr", "kg_result", values=((0.5, 0.6),), epochs=2.5, paper={"auroc": 0.6, "mr": 636})
+    one["seeds"][0]["metrics"]["mr"] = one["mean"]["mr"] = 640.4
+    rows = [cells(line) for line in page.render([one]).splitlines() if line.startswith("| [wn18rr]")]
+    assert [row[1:7] for row in rows] == [
+        ["auroc", "0.500", "0.600", "-0.100", "1", "2.5 of 20"],
+        ["mr", "640", "636", "+4", "1", "2.5 of 20"],
+    ]
+
+
+def test_tables_stand_in_their_order_and_machines_once(page):
+    other = copy.deepcopy(result("fb15k-237-v1", "inductive_result"))
+    other["machine"] = MACHINE | {"cores": 4}
+    text = page.render([result(), result("pubmed"), other])
+    assert (
+        text.index("## Inductive") < text.index("[fb15k-237-v1]") < text.index("## Homogeneous") < text.index("[cora]")
+    )
+    assert text.index("[cora]") < text.index("[pubmed]") < text.index("## Machines")
+    assert text.count("Processor, ") == 2
+    assert "## Knowledge" not in text
+
+
+def test_files_are_read_by_name_and_others_left_out(page, tmp_path, monkeypatch):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "docs").mkdir()
+    for name in ("pubmed", "cora"):
+        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(result(name)))
+    (tmp_path / "results" / "benchmark.json").write_text("{}")
+    monkeypatch.setattr(page, "ROOT", tmp_path)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "docs" / "RESULTS.md")
+    assert [document["experiment"] for document in page.read_results()] == ["cora", "pubmed"]
+    page.main()
+    written = page.PAGE.read_text(encoding="utf-8")
+    assert written == page.render([result("cora"), result("pubmed")])
+    page.main()
+    assert page.PAGE.read_text(encoding="utf-8") == written
+
+
+def test_without_results_there_is_still_a_page(page):
+    assert page.render([]).startswith("# Results")
