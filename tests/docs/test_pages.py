@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs" / "guides").glob("*.md"))]
 DOCUMENTS = sorted(str(page.relative_to(ROOT)) for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
+GENERATED = "docs/RESULTS.md"  # there once an experiment was run
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -43,4 +44,4 @@ def test_files_that_are_named_exist(name: str) -> None:
     missing = [
         file for file in named if not any((folder / file).exists() for folder in (ROOT, ROOT / "src" / "nbfnet"))
     ]
-    assert missing == []
+    assert set(missing) <= {GENERATED}
