@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "python-interface.ipynb"
-
-# DuckDB refuses a progress bar in a notebook without ipywidgets, and graph/database.py asks for one.
-pytestmark = pytest.mark.xfail(
-    find_spec("ipywidgets") is None, raises=CellExecutionError, reason="no graph can be read in a notebook"
-)
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,8 @@ def of_size(graph_of, dataset_of):
 @pytest.mark.parametrize(
     ("relations", "facts", "edges", "hiding", "temperature"),
     [
-        (30, 3000, "dependent", "pair", 0.5),
-        (30, 2999, "independent", "pair", 1.0),  # 100 facts a relation are needed
+        (30, 600, "dependent", "pair", 0.5),
+        (30, 599, "independent", "pair", 1.0),  # 20 facts a relation are needed
         (29, 9000, "independent", "triplet", 1.0),
         (1, 60, "independent", "triplet", 1.0),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 
 import duckdb
 
@@ -16,7 +17,8 @@ def connect() -> duckdb.DuckDBPyConnection:
     stand between the lines of standard output.
     """
     connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir()})
-    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    with suppress(duckdb.Error):  # in a notebook without ipywidgets DuckDB refuses; progress is then not known
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
 
 
