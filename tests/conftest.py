@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +94,18 @@ def things_run(things: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
     with one_thread():
         return nbfnet.train(things, tmp_path_factory.mktemp("runs") / "things", config=SMALL)
+
+
+@pytest.fixture(scope="session")
+def sigmoid_run(things_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same network without its curve: the least change of a score changes the probability."""
+    import nbfnet
+
+    folder = tmp_path_factory.mktemp("runs") / "sigmoid"
+    shutil.copytree(things_run.folder.path, folder)
+    run = nbfnet.Run.open(folder)
+    run.folder.update(calibration=None)
+    return run
 
 
 @pytest.fixture(scope="session")
