@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -285,3 +286,15 @@ def single_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def sigmoid_run(things_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same network without its curve: the least change of a score changes the probability."""
+    import nbfnet
+
+    folder = tmp_path_factory.mktemp("runs") / "sigmoid"
+    shutil.copytree(things_run.folder.path, folder)
+    run = nbfnet.Run.open(folder)
+    run.folder.update(calibration=None)
+    return run

@@ -38,7 +38,7 @@ def test_from_a_list_of_facts_to_an_explained_answer(small_config):
     assert [a.rank for a in answers] == [1, 2, 3]
     explanation = run.explain("drug 1", "treats", answers[0].name)
     assert (explanation.query.head, explanation.query.tail) == ("drug 1", answers[0].name)
-    assert run.rules("treats", predictions=3)
+    assert run.rules("like", predictions=5)
     assert 0 < run.evaluate().metrics.document()["mrr"] <= 1
     assert repr(run) == f"<Run {str(run.folder.path)!r}: graph, asked on graph>"
     shutil.rmtree(run.folder.path.parent)
@@ -64,8 +64,8 @@ def test_evaluate_asks_the_split(things_run, friends_run):
     assert set(friends_run.evaluate().metrics.document()) == {"auroc", "ap"}
 
 
-def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(things_run, tmp_path):
-    old = things_run.graph
+def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(sigmoid_run, tmp_path):
+    old = sigmoid_run.graph
     named = [
         (old.entities[u], old.relations[q], old.entities[v])
         for u, q, v in zip(
@@ -75,12 +75,12 @@ def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(things_r
     updated = nbfnet.read(
         [*named[3:], ("newcomer", "has part", "leaf 3"), (HUB, "next to", "newcomer")], name="updated"
     )
-    moved = things_run.on(updated)
-    # From scratch: a run folder made for the updated graph, with the same weights and the same calibration.
-    dataset = Dataset("updated", moved.graph, things_run.dataset.valid.take([]), things_run.dataset.test.take([]))
-    fresh = RunFolder.create(tmp_path / "fresh", dataset, things_run.config)
-    shutil.copy(things_run.folder.path / "model.safetensors", fresh.path / "model.safetensors")
-    fresh.update(metrics=things_run.folder.manifest["metrics"], calibration=things_run.folder.manifest["calibration"])
+    moved = sigmoid_run.on(updated)
+    # From scratch: a run folder made for the updated graph, with the same weights.
+    dataset = Dataset("updated", moved.graph, sigmoid_run.dataset.valid.take([]), sigmoid_run.dataset.test.take([]))
+    fresh = RunFolder.create(tmp_path / "fresh", dataset, sigmoid_run.config)
+    shutil.copy(sigmoid_run.folder.path / "model.safetensors", fresh.path / "model.safetensors")
+    fresh.update(metrics=sigmoid_run.folder.manifest["metrics"])
     rebuilt = nbfnet.Run.open(fresh.path)
     for query in [
         (HUB, "next to", None),
@@ -91,16 +91,16 @@ def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(things_r
         answers = moved.predict(*query, k=999)
         assert answers == rebuilt.predict(*query, k=999)
         if "newcomer" not in query:
-            before = {a.name: a.probability for a in things_run.predict(*query, k=999)}
+            before = {a.name: a.probability for a in sigmoid_run.predict(*query, k=999)}
             assert any(before.get(a.name) != a.probability for a in answers)
-    assert moved.predict(HUB, "next to", k=999) != things_run.predict(HUB, "next to", k=999)
+    assert moved.predict(HUB, "next to", k=999) != sigmoid_run.predict(HUB, "next to", k=999)
     assert (
         moved.explain("newcomer", "has part", "leaf 3").document()
         == rebuilt.explain("newcomer", "has part", "leaf 3").document()
     )
     # What it was learned from is as before.
-    assert things_run.predict(HUB, "next to") == nbfnet.Run.open(things_run.folder.path).predict(HUB, "next to")
-    assert moved.on(old).predict(HUB, "next to", k=999) == things_run.predict(HUB, "next to", k=999)
+    assert sigmoid_run.predict(HUB, "next to") == nbfnet.Run.open(sigmoid_run.folder.path).predict(HUB, "next to")
+    assert moved.on(old).predict(HUB, "next to", k=999) == sigmoid_run.predict(HUB, "next to", k=999)
 
 
 def test_a_relation_that_was_never_seen_is_named(things_run):

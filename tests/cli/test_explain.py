@@ -11,8 +11,8 @@ HUB, PART = "北京 市", "has part"
 
 
 @pytest.fixture
-def run(things_run):
-    return things_run.folder.path
+def run(sigmoid_run):
+    return sigmoid_run.folder.path
 
 
 class Page(HTMLParser):
@@ -34,10 +34,10 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_the_document(nbfnet, run, things_run):
+def test_the_document(nbfnet, run, sigmoid_run):
     facts = {
-        (things_run.graph.entities[u], things_run.graph.relations[q], things_run.graph.entities[v])
-        for u, q, v in zip(*(c.tolist() for c in columns(things_run.graph.triplets)), strict=True)
+        (sigmoid_run.graph.entities[u], sigmoid_run.graph.relations[q], sigmoid_run.graph.entities[v])
+        for u, q, v in zip(*(c.tolist() for c in columns(sigmoid_run.graph.triplets)), strict=True)
     }
     target = "Zoë, née X"
     document = nbfnet("explain", run, HUB, "next to", target, "-k", 4, "--json").document
@@ -63,7 +63,7 @@ def columns(triplets):
     return triplets.head, triplets.relation, triplets.tail
 
 
-def test_the_probability_is_that_of_predict(nbfnet, run, things_run):
+def test_the_probability_is_that_of_predict(nbfnet, run, sigmoid_run):
     answers = nbfnet(
         "predict", run, "--head", HUB, "--relation", "next to", "--exclude-known", "-k", 99, "--json"
     ).document
@@ -144,7 +144,7 @@ def test_a_homogeneous_graph(nbfnet, friends_run):
     ("arguments", "says"),
     [
         ([HUB, "next too", "a,b"], "did you mean 'next to'"),
-        (["leaf 2O", PART, "a,b"], "did you mean 'leaf 20'"),
+        (["laef 20", PART, "a,b"], "did you mean 'leaf 20'"),
         ([HUB, PART, "Twin"], "'leaf 3', 'leaf 4'"),
         ([HUB, PART, "a,b", "-k", "0"], "-k"),
         ([HUB, PART, "a,b", "--beam", "0"], "--beam"),

@@ -89,7 +89,7 @@ def test_types_and_candidates(things_run):
         ({"relation": None}, "exactly one"),
         ({"head": None}, "exactly one"),
         ({"head": "Bejing"}, "unknown entity 'Bejing'"),
-        ({"head": "leaf 2O"}, "did you mean 'leaf 20'"),
+        ({"head": "laef 20"}, "did you mean 'leaf 20'"),
         ({"relation": "has parts"}, "unknown relation 'has parts'; did you mean 'has part'"),
         ({"head": "Twin"}, "use one of 'leaf 3', 'leaf 4'"),
         ({"head": ""}, "unknown entity ''"),

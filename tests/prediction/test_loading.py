@@ -25,7 +25,9 @@ def shuffled_run(things, small_config, tmp_path_factory):
     lines = (folder / "train.txt").read_text(encoding="utf-8").split("\n")[:-1]
     random.Random(5).shuffle(lines)
     (folder / "train.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return nbfnet.train(folder, tmp_path_factory.mktemp("runs") / "shuffled", config=small_config, seed=3)
+    run = nbfnet.train(folder, tmp_path_factory.mktemp("runs") / "shuffled", config=small_config, seed=3)
+    run.folder.update(calibration=None)
+    return run
 
 
 @pytest.fixture(scope="session")
@@ -39,27 +41,29 @@ def by_name(answers):
     return {answer.name: (answer.probability, answer.known) for answer in answers}
 
 
-def test_several_networks_answer_with_the_mean_of_their_probabilities(things_run, shuffled_run):
-    assert list(shuffled_run.graph.relations) != list(things_run.graph.relations)
-    predictor = open_predictor([things_run.folder.path, shuffled_run.folder.path])
-    other = shuffled_run.on(things_run.graph)
+def test_several_networks_answer_with_the_mean_of_their_probabilities(sigmoid_run, shuffled_run):
+    assert list(shuffled_run.graph.relations) != list(sigmoid_run.graph.relations)
+    predictor = open_predictor([sigmoid_run.folder.path, shuffled_run.folder.path])
+    other = shuffled_run.on(sigmoid_run.graph)
     for query in QUERIES:
-        first, second = (by_name(run.predict(*query, k=999)) for run in (things_run, other))
+        first, second = (by_name(run.predict(*query, k=999)) for run in (sigmoid_run, other))
         answers = ask(predictor, *query, ALL)
         together = by_name(answers)
         assert first.keys() == second.keys() == together.keys()
         for name, (probability, known) in together.items():
             assert probability == pytest.approx((first[name][0] + second[name][0]) / 2, abs=1e-12)
             assert known == first[name][1] == second[name][1]
-        vocabulary = things_run.graph.relations if query[1] is None else things_run.graph.entities
+        vocabulary = sigmoid_run.graph.relations if query[1] is None else sigmoid_run.graph.entities
         keys = [(-answer.probability, vocabulary.id(answer.name)) for answer in answers]
         assert keys == sorted(keys)
 
 
-def test_a_network_beside_itself_changes_nothing(things_run):
-    path = things_run.folder.path
+@pytest.mark.parametrize("name", ["things_run", "sigmoid_run"])
+def test_a_network_beside_itself_changes_nothing(request, name):
+    run = request.getfixturevalue(name)
+    predictor = open_predictor([run.folder.path] * 2)
     for query in QUERIES:
-        assert by_name(ask(open_predictor([path, path]), *query, ALL)) == by_name(things_run.predict(*query, k=999))
+        assert by_name(ask(predictor, *query, ALL)) == by_name(run.predict(*query, k=999))
 
 
 def test_one_that_lacks_a_relation_is_told(things_run, fewer_run, friends_run):
@@ -83,19 +87,19 @@ def test_a_homogeneous_graph_and_a_relation_of_the_same_name(friends_run, small_
         open_predictor([friends_run.folder.path, other.folder.path])
 
 
-def test_facts_replace_the_graph_and_more_facts_join_it(things_run, things, tmp_path):
-    path, old = things_run.folder.path, (things / "train.txt").read_text(encoding="utf-8")
+def test_facts_replace_the_graph_and_more_facts_join_it(sigmoid_run, things, tmp_path):
+    path, old = sigmoid_run.folder.path, (things / "train.txt").read_text(encoding="utf-8")
     new = f"{HUB}\thas part\tbrand new\nbrand new\tnext to\tleaf 3\n"
     (tmp_path / "more.tsv").write_text(new, encoding="utf-8")
     (tmp_path / "all.tsv").write_text(old + new, encoding="utf-8")
-    before = things_run.predict(HUB, "has part", k=999)
+    before = sigmoid_run.predict(HUB, "has part", k=999)
     joined = ask(open_predictor([path], more_facts=tmp_path / "more.tsv"), HUB, "has part", None, ALL)
     assert by_name(joined)["brand new"][1] is True
     assert "brand new" not in by_name(before)
     assert any(by_name(joined)[name] != entry for name, entry in by_name(before).items())
     for query in QUERIES:
         whole = ask(open_predictor([path], facts=tmp_path / "all.tsv"), *query, ALL)
-        rebuilt = things_run.on(nbfnet.read(tmp_path / "all.tsv")).predict(*query, k=999)
+        rebuilt = sigmoid_run.on(nbfnet.read(tmp_path / "all.tsv")).predict(*query, k=999)
         assert whole == rebuilt
     parts = ask(open_predictor([path], tmp_path / "all.tsv", tmp_path / "more.tsv"), "brand new", "next to", None, ALL)
     assert by_name(parts)["leaf 3"][1] is True

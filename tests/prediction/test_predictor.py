@@ -126,9 +126,9 @@ def columns(triplets):
     return triplets.head, triplets.relation, triplets.tail
 
 
-def test_the_probability_of_one_answer(things_run):
-    predictor = make_predictor(things_run.graph, [things_run.folder], [things_run.dataset])
-    for relation in range(2 * things_run.graph.num_relations):
+def test_the_probability_of_one_answer(sigmoid_run):
+    predictor = make_predictor(sigmoid_run.graph, [sigmoid_run.folder], [sigmoid_run.dataset])
+    for relation in range(2 * sigmoid_run.graph.num_relations):
         ranking = predictor.tails(2, relation, EVERYTHING)
         for v, probability in zip(ranking.candidate.tolist(), ranking.probability.tolist(), strict=True):
             assert predictor.probability(2, relation, v) == probability

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -72,7 +74,8 @@ def _scores(
     own = team.share(len(source))
     for begin in range(own.start, own.stop, batch_size):
         batch = slice(begin, min(begin + batch_size, own.stop))
-        ids = (torch.from_numpy(part[batch]).long() for part in (source, relation, candidates))
+        # Copies: the arrays of a store cannot be written, and tensors of them would give a warning.
+        ids = (torch.from_numpy(part[batch].astype(np.int64)) for part in (source, relation, candidates))
         scores[batch] = scorer.score(*ids).cpu().numpy()
     team.add(torch.from_numpy(scores))  # every process knows those of its own queries
     if np.isnan(scores).any():
@@ -93,7 +96,10 @@ def ogb_metrics(name: str, scores: Float64) -> dict[str, float] | None:
     """What ogb's evaluator says of scores (query, 1 + negative), if the package is installed."""
     if importlib.util.find_spec("ogb") is None:
         return None
-    from ogb.linkproppred import Evaluator
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of all that it imports
+        sys.modules.setdefault("outdated", None)  # type: ignore[arg-type]  # it would ask the network for a newer ogb
+        from ogb.linkproppred import Evaluator
 
     given: dict[str, Any] = {
         "y_pred_pos": torch.from_numpy(scores[:, 0]),
