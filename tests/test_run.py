@@ -31,6 +31,7 @@ def test_everything_promised_is_there():
 
 def test_from_a_list_of_facts_to_an_explained_answer(small_config):
     facts = [(f"drug {i}", "treats", f"disease {i % 7}") for i in range(30)]
+    facts += [(f"drug {i}", "treats", f"disease {(i + 1) % 7}") for i in range(30)]
     facts += [(f"disease {i}", "like", f"disease {(i + 1) % 7}") for i in range(7)]
     run = nbfnet.train(nbfnet.read(facts), config=small_config)
     assert run.config.model.dim == 8

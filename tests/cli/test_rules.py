@@ -49,6 +49,14 @@ def test_the_text(nbfnet, chains):
     assert lines == ["Rules for both", "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889"]
 
 
+def test_where_nothing_explains_a_relation(nbfnet, small_config, tmp_path):
+    rows = [(f"a{i}", "alone", f"b{i}") for i in range(40)]
+    package.train(package.read(rows), tmp_path / "run", config=small_config, epochs=0)
+    lines = nbfnet("rules", tmp_path / "run", "alone").out.splitlines()
+    assert lines == ["Rules for alone", "none: no path leads from the one end of its facts to the other"]
+    assert nbfnet("rules", tmp_path / "run", "alone", "--json").document == {"relation": "alone", "rules": []}
+
+
 def test_python_finds_the_same(nbfnet, things_run):
     document = nbfnet("rules", things_run.folder.path, "has part", "--json").document
     assert [rule["text"] for rule in document["rules"]] == [str(rule) for rule in things_run.rules("has part")]

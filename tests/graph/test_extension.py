@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nbfnet.errors import UnknownNameError
-from nbfnet.graph.extension import with_entities, with_facts
+from nbfnet.graph.extension import described_as, with_entities, with_facts
 from nbfnet.graph.graph import EntityTypes, Graph
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.triplets import Triplets
@@ -58,3 +58,19 @@ def test_nodes_that_are_only_numbered():
 def test_a_new_relation_is_refused(small_graph):
     with pytest.raises(UnknownNameError, match="unknown relation 'lieks'; did you mean 'likes'"):
         with_facts(small_graph, read([("a", "lieks", "b")]))
+
+
+def test_another_graph_lends_its_labels_and_types(small_graph):
+    types = EntityTypes(Vocabulary.of(["x", "y"], role="entity type"), np.array([0, 1, 0, -1, 1], dtype=np.int32))
+    entities = small_graph.entities.with_labels({"a": "Anna", "d": "Dora"})
+    known = dataclasses.replace(small_graph, entities=entities, types=types)
+    graph = read([("b", "likes", "new"), ("d", "likes", "a")])
+    graph = dataclasses.replace(graph, entities=graph.entities.with_labels({"d": "Doris"}))
+    lent = described_as(graph, known)
+    assert list(lent.entities) == ["b", "new", "d", "a"]
+    assert [lent.entities.label(i) for i in range(4)] == ["b", "new", "Doris", "Anna"]
+    assert lent.types.of_entity.tolist() == [1, -1, -1, 0]
+    assert lent.entities.id("Anna") == 3
+    bare = described_as(graph, small_graph)
+    assert bare.types is None
+    assert bare.entities.labels == {"d": "Doris"}

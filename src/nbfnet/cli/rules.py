@@ -35,6 +35,8 @@ def rules(
         print_json({"relation": relation, "rules": [rule.document() for rule in found]})
         return
     print_title(f"Rules for {relation}")
+    if not found:
+        print_text("none: no path leads from the one end of its facts to the other")
     for rule in found[:30]:
         print_text(str(rule))
     if len(found) > 30:

@@ -36,3 +36,13 @@ def with_facts(graph: Graph, more: Graph) -> Graph:
     entity, facts = joined.entities.ids(more.entities), more.triplets
     added = Triplets(entity[facts.head], relation[facts.relation], entity[facts.tail], facts.weight)
     return dataclasses.replace(joined, triplets=joined.triplets.concatenate(added))
+
+
+def described_as(graph: Graph, other: Graph) -> Graph:
+    """The graph with another one's readable names and types, where it has none of its own, matched by name."""
+    entities = graph.entities.with_labels({**other.entities.labels, **graph.entities.labels})
+    types = graph.types
+    if types is None and other.types is not None:
+        known = (other.types.of_entity[other.entities.id(n)] if n in other.entities else -1 for n in graph.entities)
+        types = EntityTypes(other.types.names, np.fromiter(known, dtype=np.int32, count=graph.num_nodes))
+    return dataclasses.replace(graph, entities=entities, types=types)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nbfnet.graph.extension import with_facts
+from nbfnet.graph.extension import described_as, with_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.read import read
 from nbfnet.prediction.calibration import Calibration
@@ -19,7 +19,7 @@ def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_fact
 
     Args:
         folders: one run, or several that answer together.
-        facts: a file of a whole graph, in place of the one that was learned.
+        facts: a file of a whole graph, in place of the one that was learned; readable names and types are kept.
         more_facts: a file of facts that join it.
 
     Raises:
@@ -28,9 +28,11 @@ def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_fact
     """
     runs = [RunFolder.open(folder) for folder in folders]
     learned = [run.dataset() for run in runs]
-    graph = learned[0].train if facts is None else on_known_relations(read(facts), learned[0].train, facts)
+    graph = first = learned[0].train
+    if facts is not None:
+        graph = described_as(on_known_relations(read(facts), first, facts), first)
     if more_facts is not None:
-        graph = with_facts(graph, on_known_relations(read(more_facts), learned[0].train, more_facts))
+        graph = with_facts(graph, on_known_relations(read(more_facts), first, more_facts))
     return make_predictor(graph, runs, learned)
 
 
