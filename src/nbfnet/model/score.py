@@ -31,7 +31,9 @@ class Score(nn.Module):
         if torch.is_grad_enabled() or representation.device.type != "cpu" or representation.ndim == 1:
             return self._logits(representation, query)
         blocks = torch.split(representation, max(1, _ROWS // max(1, representation.shape[1:-1].numel())))
-        queries = torch.split(query, len(blocks[0]) or 1) if query.ndim == representation.ndim else [query] * len(blocks)
+        queries = (
+            torch.split(query, len(blocks[0]) or 1) if query.ndim == representation.ndim else [query] * len(blocks)
+        )
         logits = [self._logits(h.double(), q.double()).to(h.dtype) for h, q in zip(blocks, queries, strict=True)]
         return torch.cat(logits)
 
