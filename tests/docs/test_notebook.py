@@ -47,4 +47,6 @@ def test_an_explanation_shows_its_picture(executed: Any) -> None:
 def words(outputs: list[Any]) -> list[list[str]]:
     """Of a table, a printed text or a picture, without numbers and tags."""
     texts = [output.get("text") or output.data.get("text/html") or output.data["text/plain"] for output in outputs]
-    return [re.sub(r"<[^>]*>|[-+]?\d[\d.e-]*", " ", re.sub(r"<style>.*?</style>", " ", text)).split() for text in texts]
+    return [
+        re.sub(r"<[^>]*>|[-+]?\d[\d.e-]*", " ", re.sub(r"(?s)<style>.*?</style>", " ", text)).split() for text in texts
+    ]
