@@ -82,7 +82,7 @@ def _item(number: int, path: ExplainedPath) -> str:
     return (
         f'<li><button type="button" data-path="{number}" aria-pressed="false"><span class="figures">'
         f'<b title="importance of the path, in units of the logit">{path.weight:+.3f}</b> '
-        f'<span title="change of the probability when the facts of the path are deleted">'
+        f'<span title="change of the score when the facts of the path are deleted">'
         f"{-path.deletion_drop:+.3f} if deleted</span></span>"
         f'<span class="steps"><span class="entity">{clean(path.edges[0].start)}</span> {steps}</span></button></li>'
     )
