@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -57,11 +58,13 @@ def edge_values(graph: BenchmarkGraph, task: Task) -> Float64:
 def ours(graph: BenchmarkGraph, task: Task, sources: Int32, threads: int) -> Float64:
     """(source, node) as this package computes it; PageRank as a plain sum over paths, so that all do the same."""
     edges = graph.weighted if task.weighted else graph.unweighted
-    strength = np.maximum(edges.strength, 1.0)
-    factors: dict[str, float | Float64] = {"katz": BETA, "ppr": ALPHA / strength}
-    factor = factors.get(task.method)
-    scores = bellman_ford(edges, sources, task.semiring, factor=factor, iterations=task.iterations, threads=threads)
+    run = partial(bellman_ford, edges, sources, task.semiring, iterations=task.iterations, threads=threads)
+    if task.method == "katz":
+        return run(factor=BETA)
     if task.method == "ppr":
+        strength = np.maximum(edges.strength, 1.0)
+        scores = run(factor=ALPHA / strength)
         scores *= strength
         scores /= strength[sources, None]
-    return scores
+        return scores
+    return run()

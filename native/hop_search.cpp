@@ -1,56 +1,78 @@
-// While few rows are in the frontier it is pushed; when its edges are many, rows not reached yet pull, and stop at the
-// first neighbour that is in the frontier: most have one among their first few.
+// Three ways to take a step, by how many rows are in the frontier: a list of few is pushed; many are walked in order of
+// their rows, whose equal degrees the processor foretells, and only mark their targets; and where few rows are missing,
+// those pull, and stop at the first neighbour in the frontier.
 #include "hop_search.hpp"
 
+#include <cstring>
 #include <limits>
-#include <numeric>
 
 namespace nbfnet {
 
 namespace {
 
-// An edge looked at in vain by a row that pulls costs less than one pushed, and most are never looked at.
-constexpr int64_t pull_gain = 2;
+constexpr int64_t few = 64;        // a frontier of less than one row in so many is a list
+constexpr int64_t pull_cost = 12;  // marked edges that cost as much as one row that pulls: its end cannot be foretold
+
+// The lowest bit of each of eight bytes, as eight bits.
+uint64_t bits_of_bytes(uint64_t bytes) { return (bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56; }
 
 }  // namespace
 
-HopSearch::HopSearch(const PathEdges &edges) : edges_(edges), level_(edges.rows, -1) {}
+HopSearch::HopSearch(const PathEdges &edges) : edges_(edges), words_((edges.rows + 63) / 64) {}
 
 bool HopSearch::solve(int64_t source, int64_t iterations, const std::function<bool()> &interrupted) {
-    level_.assign(edges_.rows, -1);
-    missing_.clear();
+    level_.assign(words_ * 64, -1);
     level_[source] = 0;
-    frontier_.assign(1, static_cast<int32_t>(source));
-    int64_t left = edges_.out_begin[edges_.rows];  // edges that leave rows not reached
-    for (int64_t t = 1; t <= iterations; ++t) {
-        const int64_t leaving = out_edges(frontier_);
-        left -= leaving;
-        reached_.clear();
-        if (leaving * pull_gain > left + edges_.rows) {
-            pull(static_cast<int32_t>(t));
+    list_.assign(1, static_cast<int32_t>(source));
+    is_list_ = true;
+    int64_t count = 1, missing = edges_.rows - 1, t = 1;
+    bool settled = false;
+    for (; t <= iterations && !settled; ++t) {
+        const int32_t level = static_cast<int32_t>(t);
+        if (count * few < edges_.rows) {
+            to_list(level - 1);
+            count = push(level);
         } else {
-            push(static_cast<int32_t>(t));
+            to_bits();
+            const bool pulls = count * edges_.begin[edges_.rows] > missing * pull_cost * edges_.rows;
+            pulls ? pull(level - 1) : mark(level - 1);
+            count = collect();
         }
-        frontier_.swap(reached_);
-        if (frontier_.empty()) return true;
-        if (interrupted()) return false;
+        missing -= count;
+        settled = count == 0;
+        if (!settled && interrupted()) return false;
     }
-    return false;
+    if (!is_list_) write_levels(static_cast<int32_t>(t - 1));
+    return settled;
 }
 
-int64_t HopSearch::out_edges(const std::vector<int32_t> &rows) const {
-    int64_t edges = 0;
-    for (const int32_t row : rows) edges += edges_.out_begin[row + 1] - edges_.out_begin[row];
-    return edges;
+void HopSearch::to_list(int32_t level) {
+    if (is_list_) return;
+    list_.clear();
+    each_in_frontier([&](int32_t row) {
+        list_.push_back(row);
+        level_[row] = level;
+    });
+    is_list_ = true;
 }
 
-void HopSearch::push(int32_t level) {
+void HopSearch::to_bits() {
+    if (!is_list_) return;
+    frontier_.assign(words_, 0);
+    for (const int32_t row : list_) frontier_[row / 64] |= uint64_t{1} << row % 64;
+    marked_.assign(words_ * 64, 0);
+    missing_.resize(words_ * 64);
+    for (int64_t row = 0; row < words_ * 64; ++row) missing_[row] = level_[row] < 0;
+    is_list_ = false;
+}
+
+int64_t HopSearch::push(int32_t level) {
     // Every edge writes, and only new rows stay listed: whether a row is new cannot be foretold, and a wrong guess of
     // the processor costs more than a write.
     reached_.resize(edges_.rows + 1);
     int32_t *reached = reached_.data(), *levels = level_.data();
     int64_t count = 0;
-    for (const int32_t row : frontier_) {
+    for (const int32_t row : list_) {
         for (int64_t edge = edges_.out_begin[row]; edge < edges_.out_begin[row + 1]; ++edge) {
             const int32_t target = edges_.target[edge], before = levels[target];
             const int32_t is_new = before >> 31;  // all bits, or none
@@ -59,33 +81,63 @@ void HopSearch::push(int32_t level) {
             levels[target] = (before & ~is_new) | (level & is_new);
         }
     }
-    reached_.resize(count);
+    list_.assign(reached, reached + count);
+    return count;
+}
+
+void HopSearch::mark(int32_t level) {
+    uint8_t *marked = marked_.data();
+    int32_t *levels = level_.data();
+    const int32_t *target = edges_.target;
+    each_in_frontier([&](int32_t row) {
+        levels[row] = level;
+        const int64_t end = edges_.out_begin[row + 1];
+        for (int64_t edge = edges_.out_begin[row]; edge < end; ++edge) marked[target[edge]] = 1;
+    });
 }
 
 void HopSearch::pull(int32_t level) {
-    if (missing_.empty()) {
-        missing_.resize(edges_.rows);
-        std::iota(missing_.begin(), missing_.end(), 0);
-        in_frontier_.assign((edges_.rows + 63) / 64, 0);
-    }
-    for (const int32_t row : frontier_) in_frontier_[row / 64] |= uint64_t{1} << row % 64;
-    size_t kept = 0;
-    for (const int32_t row : missing_) {
-        if (level_[row] >= 0) continue;
-        bool found = false;
-        for (int64_t slot = edges_.begin[row]; !found && slot < edges_.begin[row + 1]; ++slot) {
-            const int32_t source = edges_.source[slot];
-            found = in_frontier_[source / 64] >> source % 64 & 1;
-        }
-        if (found) {
-            level_[row] = level;
-            reached_.push_back(row);
-        } else if (edges_.begin[row] < edges_.begin[row + 1]) {  // a row without in-edges is never reached
-            missing_[kept++] = row;
+    write_levels(level);
+    for (int64_t first = 0; first < edges_.rows; first += 8) {
+        uint64_t missing;
+        std::memcpy(&missing, &missing_[first], 8);
+        for (; missing; missing &= missing - 1) {
+            const int64_t row = first + std::countr_zero(missing) / 8;
+            if (row < edges_.rows) marked_[row] = has_neighbour_in_frontier(row);
         }
     }
-    missing_.resize(kept);
-    for (const int32_t row : frontier_) in_frontier_[row / 64] = 0;
+}
+
+bool HopSearch::has_neighbour_in_frontier(int64_t row) const {
+    for (int64_t slot = edges_.begin[row]; slot < edges_.begin[row + 1]; ++slot) {
+        const int32_t source = edges_.source[slot];
+        if (frontier_[source / 64] >> source % 64 & 1) return true;
+    }
+    return false;
+}
+
+int64_t HopSearch::collect() {
+    int64_t count = 0;
+    for (int64_t word = 0; word < words_; ++word) {
+        uint64_t rows = 0;
+        for (int64_t byte = 0; byte < 8; ++byte) {
+            uint64_t marked, missing;
+            std::memcpy(&marked, &marked_[word * 64 + byte * 8], 8);
+            std::memcpy(&missing, &missing_[word * 64 + byte * 8], 8);
+            marked &= missing;
+            missing ^= marked;
+            std::memcpy(&missing_[word * 64 + byte * 8], &missing, 8);
+            rows |= bits_of_bytes(marked) << 8 * byte;
+        }
+        frontier_[word] = rows;
+        count += std::popcount(rows);
+    }
+    std::memset(marked_.data(), 0, marked_.size());
+    return count;
+}
+
+void HopSearch::write_levels(int32_t level) {
+    each_in_frontier([&](int32_t row) { level_[row] = level; });
 }
 
 void HopSearch::write_scores(const int32_t *rank, int64_t nodes, double *scores) const {
