@@ -140,7 +140,7 @@ struct Pna {
             smallest.start(g[2], out[2]);
             // Below the least variance the deviation is constant, so it sends no gradient.
             const V mean = out[0], deviation = out[3];
-            slope = deviation > root(V{} + ScalarOf<V>(least_variance)) ? g[3] / deviation : V{};
+            slope = deviation > V{} + root(ScalarOf<V>(least_variance)) ? g[3] / deviation : V{};
             constant = g[0] - slope * mean;
         }
         NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) {

@@ -74,9 +74,7 @@ class TileWalk {
         const int64_t dim = c.layer.dim, count = edge_begin[i + 1] - edge_begin[i];
         const int32_t v = node(row_begin[i]);
         const Scalar *relations = c.layer.relation + c.plan->family[group] * c.layer.relations * dim;
-        const int32_t *relation = skips_zero_row ? edge_relation.data() + edge_begin[i]
-                                                 : c.graph.relation + c.graph.indptr[v];
-        return {edge_row.data() + edge_begin[i], relation, count, degree(v) - count, dim, previous, relations,
+        return {edge_source.data() + edge_begin[i], edge_relation.data() + edge_begin[i], count, degree(v) - count, dim, previous, relations,
                 is_source(i) ? c.layer.query + group * dim : c.layer.zero};
     }
 
@@ -97,6 +95,7 @@ class TileWalk {
         bool alike = false;
         for (int64_t row = begin; row < end; ++row) {
             const int32_t v = node(row);
+            if (row + rows_ahead < end) prefetch_edges(node(row + rows_ahead));
             const bool was_alike = alike && degree(v) == degree(node(row - 1));
             alike = skips_zero_row && sees_only_zeros(v);
             if (!(alike && was_alike)) {
@@ -106,6 +105,15 @@ class TileWalk {
                 ++places;
             }
             row_begin[places] = row + 1;
+        }
+    }
+
+    // Rows stand in order of their degrees, so the edges of the next are anywhere: a wait for memory each.
+    void prefetch_edges(int32_t v) const {
+        const int64_t first = c.graph.indptr[v], last = std::min(c.graph.indptr[v + 1], first + most_ahead);
+        for (int64_t e = first; e < last; e += 64 / int64_t(sizeof(int32_t))) {
+            __builtin_prefetch(c.graph.source + e);
+            __builtin_prefetch(c.graph.relation + e);
         }
     }
 
@@ -119,30 +127,33 @@ class TileWalk {
 
     // Lists the edges of a node behind those listed already; how many.
     int64_t find_edges(int32_t v, int64_t at) {
-        const int64_t count = degree(v), first = c.graph.indptr[v];
-        edge_row.grow(at + count + prefetch_distance, at);
-        const int32_t *source = c.graph.source + first, *row_of = map.data();
-        int32_t *__restrict row = edge_row.data() + at;
+        const int64_t count = degree(v), dim = c.layer.dim;
+        const int32_t *source = c.graph.source + c.graph.indptr[v], *relation = c.graph.relation + c.graph.indptr[v];
+        edge_source.grow(at + count + prefetch_distance, at);
+        edge_relation.grow(at + count, at);
+        int64_t *__restrict to = edge_source.data() + at, *__restrict to_relation = edge_relation.data() + at;
         if (!skips_zero_row) {
-            for (int64_t e = 0; e < count; ++e) row[e] = row_of[source[e]];
+            multiples<true>(map.data(), source, count, dim, to);
+            multiples<false>(nullptr, relation, count, dim, to_relation);
             return count;
         }
-        edge_relation.grow(at + count, at);
         int64_t kept = 0;
         for (int64_t e = 0; e < count; ++e) {
-            row[kept] = row_of[source[e]];
-            edge_relation[at + kept] = c.graph.relation[first + e];
-            kept += row[kept] >= 0;
+            to[kept] = map[source[e]] * dim;
+            to_relation[kept] = relation[e] * dim;
+            kept += to[kept] >= 0;
         }
         return kept;
     }
+
+    static constexpr int64_t rows_ahead = 6, most_ahead = 64;  // edges of a row asked for; the rest follow in line
 
     const FusedCall<Scalar> &c;
     RowMap map;
     TileLayer<Scalar, scalers_of<A>> layer;
     const Scalar *previous;
     bool skips_zero_row;
-    Buffer<int32_t> edge_row, edge_relation;
+    Buffer<int64_t> edge_source, edge_relation;  // where they begin, as multiples of dim
     int64_t group = -1, places = 0;
     int64_t row_begin[tile_rows + 1], edge_begin[tile_rows + 1], own_row[tile_rows];
 };
@@ -250,7 +261,7 @@ void fused_backward(const FusedCall<Scalar> &call) {
     const PreviousRows<Scalar> previous(call);
     const bool skips_zero_row = zero_row_is_silent<M>(call);
     const Level &before = call.plan->levels[call.iteration - 1];
-    const int32_t first_background = static_cast<int32_t>(before.begin[call.plan->queries]);
+    const int64_t first_background = before.begin[call.plan->queries];
     std::vector<WeightSums<Scalar, scalers_of<A>>> sums;
     std::vector<ThreadGradients<Scalar>> gradients;
     sums.reserve(threads);

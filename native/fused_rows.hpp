@@ -50,11 +50,11 @@ class RowMap {
 // How many edges ahead of its use a row is asked for; so many rows may be read behind the last edge's.
 inline constexpr int64_t prefetch_distance = 12;
 
-// The in-edges of one row: rows of the iteration before, and relations; and how many more there are whose message is
-// known to be zero.
+// The in-edges of one row: where the representations of sources and relations begin, as multiples of dim; and how many
+// more there are whose message is known to be zero.
 template <class Scalar>
 struct InEdges {
-    const int32_t *row, *relation;
+    const int64_t *source, *relation;
     int64_t count, zeros, dim;
     const Scalar *previous, *relations, *boundary;
 };
@@ -70,9 +70,9 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
         for (int64_t e = 0; e < in.count; ++e) {
-            T::prefetch(previous + in.row[e + prefetch_distance] * dim, part);
-            x.load(previous + in.row[e] * dim, part);
-            w.load(relations + in.relation[e] * dim, part);
+            T::prefetch(previous + in.source[e + prefetch_distance], part);
+            x.load(previous + in.source[e], part);
+            w.load(relations + in.relation[e], part);
             each<T::Count>([&](auto i) __attribute__((always_inline)) {
                 M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
                 each<T::Parts>([&](auto p) __attribute__((always_inline)) { gather[i][p].add(m.lanes[i][p]); });
@@ -93,7 +93,7 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
 template <class Scalar>
 struct EdgeGradients {
     Scalar *own, *back;        // bases of (row of the level before, dim): of the query's rows, of backgrounds' rows
-    int32_t first_background;  // rows from here on are backgrounds'
+    int64_t first_background;  // rows from here on are backgrounds'
     Scalar *relations;         // (relation, dim)
     Scalar *boundary;          // (dim)
 };
@@ -121,8 +121,8 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
         if constexpr (A::looks_first)
             for (int64_t e = 0; e < in.count; ++e) {
-                x.load(previous + in.row[e] * dim, part);
-                w.load(relations + in.relation[e] * dim, part);
+                x.load(previous + in.source[e], part);
+                w.load(relations + in.relation[e], part);
                 each<T::Count>([&](auto i) __attribute__((always_inline)) {
                     M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
                     each<T::Parts>([&](auto p) __attribute__((always_inline)) { spread[i][p].look(m.lanes[i][p]); });
@@ -134,14 +134,16 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out,
             dx.lanes[i][p] += spread[i][p].gradient(boundary.lanes[i][p]);
         });
         dx.store(to.boundary + first, part);
-        Scalar *own = to.own + first, *back = to.back + first, *grad_relations = to.relations + first;
-        for (int64_t e = 0; e < in.count; ++e) {
-            const int64_t row = in.row[e], later = in.row[e + prefetch_distance];
-            T::prefetch((later >= to.first_background ? back : own) + later * dim, part);
-            Scalar *grad_x = (row >= to.first_background ? back : own) + row * dim;
-            Scalar *grad_w = grad_relations + in.relation[e] * dim;
-            x.load(previous + row * dim, part);
-            w.load(relations + in.relation[e] * dim, part);
+        // Stores might change whatever is not a variable of this loop: what it reads is copied into such.
+        Scalar *const own = to.own + first, *const back = to.back + first, *const grad_relations = to.relations + first;
+        const int64_t *const source = in.source, *const relation = in.relation, count = in.count;
+        const int64_t first_background = to.first_background * dim;
+        for (int64_t e = 0; e < count; ++e) {
+            const int64_t at = source[e], later = source[e + prefetch_distance];
+            T::prefetch((later >= first_background ? back : own) + later, part);
+            Scalar *grad_x = (at >= first_background ? back : own) + at, *grad_w = grad_relations + relation[e];
+            x.load(previous + at, part);
+            w.load(relations + relation[e], part);
             dx.load(grad_x, part);
             dw.load(grad_w, part);
             each<T::Count>([&](auto i) __attribute__((always_inline)) {

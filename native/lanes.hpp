@@ -113,6 +113,22 @@ NBFNET_INLINE V fused(V a, V b, V c) {
     return a * b + c;
 }
 
+// to[i] = index[i] * factor or, with a table, table[index[i]] * factor
+template <bool HasTable>
+NBFNET_INLINE void multiples(const int32_t *table, const int32_t *index, int64_t count, int64_t factor,
+                             int64_t *__restrict to) {
+    int64_t i = 0;
+#if defined(__AVX512F__)
+    const __m512i factors = _mm512_set1_epi64(factor);
+    for (; i + 8 <= count; i += 8) {
+        __m256i eight = _mm256_loadu_si256((const __m256i *)(index + i));
+        if constexpr (HasTable) eight = _mm256_i32gather_epi32(table, eight, 4);
+        _mm512_storeu_si512(to + i, _mm512_mul_epi32(_mm512_cvtepi32_epi64(eight), factors));
+    }
+#endif
+    for (; i < count; ++i) to[i] = (HasTable ? table[index[i]] : index[i]) * factor;
+}
+
 template <class V>
 NBFNET_INLINE V maximum(V a, V b) {
     return a > b ? a : b;
@@ -130,19 +146,29 @@ NBFNET_INLINE V root(V a) {
     } else if constexpr (std::is_same_v<V, double>) {
         return __builtin_sqrt(a);
     } else {
+#if defined(__AVX512F__)
+        if constexpr (std::is_same_v<V, Lanes<float, 16>>) return (V)_mm512_sqrt_ps((__m512)a);
+        if constexpr (std::is_same_v<V, Lanes<double, 8>>) return (V)_mm512_sqrt_pd((__m512d)a);
+#endif
+#if defined(__AVX2__)
+        if constexpr (std::is_same_v<V, Lanes<float, 8>>) return (V)_mm256_sqrt_ps((__m256)a);
+        if constexpr (std::is_same_v<V, Lanes<double, 4>>) return (V)_mm256_sqrt_pd((__m256d)a);
+#endif
         for (int i = 0; i < lane_count<V>; ++i) a[i] = root(a[i]);
         return a;
     }
 }
 
+// Halves are added to each other until one number is left.
 template <class V>
 NBFNET_INLINE ScalarOf<V> sum_of_lanes(V a) {
     if constexpr (lane_count<V> == 1) {
         return a;
     } else {
-        ScalarOf<V> sum = 0;
-        for (int i = 0; i < lane_count<V>; ++i) sum += a[i];
-        return sum;
+        using Half = Lanes<ScalarOf<V>, lane_count<V> / 2>;
+        Half halves[2];
+        __builtin_memcpy(halves, &a, sizeof(V));
+        return sum_of_lanes<Half>(halves[0] + halves[1]);
     }
 }
 

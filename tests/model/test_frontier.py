@@ -15,6 +15,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from nbfnet.config import TrainingConfig
+from nbfnet.distributed import ALONE
+from nbfnet.graph.graph import Graph
 from nbfnet.graph.loading import load
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES, use_backend
@@ -22,6 +25,8 @@ from nbfnet.model.frontier import Frontier
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.native import native_available
+from nbfnet.training.batches import make_batches
+from nbfnet.training.step import Optimization
 
 pytestmark = pytest.mark.skipif(not native_available(), reason="plans are made by the compiled extension")
 
@@ -450,6 +455,16 @@ def test_any_network_on_any_graph(
 # ---- real graphs
 
 
+def train(network: NeuralBellmanFordNetwork, graph: Graph, steps: int) -> None:
+    """Take so many steps of a training with the paper's settings, in small batches."""
+    config = TrainingConfig(batch_size=8, negatives=32, learning_rate=0.005)
+    optimization, epochs = Optimization(network, graph, config, ALONE), make_batches(graph, config)
+    for number in range(steps):
+        optimization.compute_gradients(epochs.batch(0, number))
+        optimization.take_step()
+
+
+@pytest.mark.parametrize("steps", [0, 20], ids=["random", "trained"])
 @pytest.mark.parametrize(("name", "edges"), [("wn18rr", "independent"), ("fb15k-237", "dependent")])
 def test_real_graphs(
     data_folder: Path,
@@ -457,6 +472,7 @@ def test_real_graphs(
     gradients: Callable[..., Any],
     name: str,
     edges: str,
+    steps: int,
     assert_same: Callable[..., None],
 ) -> None:
     """Scores within 1e-5 and gradients within 1e-4 of all rows', and of the plain algorithm's, in float32."""
@@ -464,6 +480,7 @@ def test_real_graphs(
     graph = MessageGraph(dataset.train.csr)
     torch.manual_seed(7)
     network = NeuralBellmanFordNetwork(make_network(1, dim=32, layers=6, edges=edges).config, graph.num_relations)
+    train(network, dataset.train, steps)
     rng = np.random.default_rng(7)
     fact = rng.integers(0, len(dataset.valid), 2)
     source = torch.from_numpy(dataset.valid.head[fact]).long()
