@@ -1,12 +1,12 @@
-"""Are the top paths what the network relies on? Deleting the top path beside deleting a random one; and the time taken.
+"""Are the top paths what a network relies on? Deleting the top path beside deleting a random one; and the time taken.
 
-    [NBFNET_DATA=folder] python benchmarks/explanation.py [--dataset world] [--predictions 100] [--json FILE]
+    [NBFNET_DATA=folder] python benchmarks/explanation.py RUN [--predictions 200] [--all] [--json FILE]
 
-For true predictions (test facts, asked either way) the top path is deleted from the graph, and for comparison a random
-path of the same length between the same two nodes: those that visit no node twice are all equally likely. Counted is
-how often the logit falls further without the top path. Predictions with no path, and those where no other path of that
-length was met in 500 random walks, are skipped and counted. Run from here, the network is untrained; ``study`` takes
-any loader of a network and a dataset.
+RUN is a folder that ``nbfnet train`` or ``nbfnet reproduce`` wrote. For true predictions (test facts, asked either way,
+whose answer the network ranks first, other known answers aside) the top path is deleted from the graph, and for
+comparison a random path of the same length between the same two nodes: those that visit no node twice are all equally
+likely. Counted is how often the logit falls further without the top path. Predictions with no path, and those where no
+other path of that length was met in 500 random walks, are skipped and counted.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from nbfnet import Dataset, load
-from nbfnet.config import ModelConfig
+from machine import machine_facts
+from nbfnet.evaluation.filtering import RankingProtocol
+from nbfnet.evaluation.ranks import filtered_ranks
 from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.explainer import explain
 from nbfnet.explanation.explanation import Explanation
@@ -31,17 +32,18 @@ from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int64
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.run import Run
 from random_path import PathSampler, facts_of
 
-Loader = Callable[[], tuple[NeuralBellmanFordNetwork, Dataset]]
+Query = tuple[int, int, int]
 
 
 @dataclass
 class Study:
     """What the deletions showed."""
 
-    dataset: str
-    predictions: int  # asked
+    run: str
+    asked: int  # test facts looked at
     no_path: int  # skipped: no path of at most T edges
     no_other: int  # skipped: no other path of the same length
     compared: int
@@ -52,75 +54,79 @@ class Study:
     slowest: float
 
 
-def study(loader: Loader, predictions: int = 100, seed: int = 0) -> Study:
-    """Delete top paths and random paths of so many true predictions."""
-    network, dataset = loader()
-    graph, random = dataset.facts_of_test, np.random.default_rng(seed)
-    messages = MessageGraph(graph.csr)
-    chosen = random.choice(len(dataset.test), min(predictions, len(dataset.test)), replace=False)
-    falls, seconds, no_path, no_other = [], [], 0, 0
-    for number in chosen.tolist():
-        query = _query(dataset, number, backwards=graph.kind == "knowledge" and random.random() < 0.5)
+def study(run: Run, predictions: int, *, only_first: bool = True, seed: int = 0) -> Study:
+    """Delete top paths and random paths of so many predictions."""
+    protocol, random = RankingProtocol.of(run.dataset, "test"), np.random.default_rng(seed)
+    graph, messages = protocol.facts, MessageGraph(protocol.facts.message_csr)
+    network = run.folder.network(run.dataset, "cpu")
+    falls, seconds, asked, no_path, no_other = [], [], 0, 0, 0
+    for query in _test_queries(protocol, random):
+        if len(falls) == predictions:
+            break
+        asked += 1
+        if only_first and not _is_first(network, messages, protocol, query):
+            continue
         begin = time.perf_counter()
         explanation = explain(network, graph, messages, *query)
         seconds.append(time.perf_counter() - begin)
         if not explanation.paths:
             no_path += 1
             continue
-        top = _slots(graph.csr, explanation)
-        sampler = PathSampler(graph.csr, query[0], query[2], len(top))
-        other = sampler.draw(random, other_than=facts_of(graph.csr, top))
+        top = _slots(messages.csr, explanation)
+        sampler = PathSampler(messages.csr, query[0], query[2], len(top))
+        other = sampler.draw(random, other_than=facts_of(messages.csr, top))
         if other is None:
             no_other += 1
             continue
         deletion = Deletion(network, messages, graph.kind, query)
         falls.append(deletion.logit() - deletion.logits_without([top.tolist(), other.tolist()]))
-    of_top, of_random = np.array(falls).reshape(-1, 2).T
+    of_top, of_random = np.array(falls).T
     return Study(
-        dataset.name,
-        len(chosen),
+        run.folder.path.name,
+        asked,
         no_path,
         no_other,
         len(falls),
-        float(np.mean(of_top > of_random)) if falls else float("nan"),
-        float(of_top.mean()) if falls else float("nan"),
-        float(of_random.mean()) if falls else float("nan"),
+        float(np.mean(of_top > of_random)),
+        float(of_top.mean()),
+        float(of_random.mean()),
         float(np.median(seconds)),
         max(seconds),
     )
 
 
-def untrained(name: str) -> Loader:
-    """A dataset with the paper's network, its parameters as they are before training."""
-
-    def loader() -> tuple[NeuralBellmanFordNetwork, Dataset]:
-        dataset = load(name)
-        torch.manual_seed(0)
-        return NeuralBellmanFordNetwork(ModelConfig.model_validate({}), dataset.train.csr.num_relations), dataset
-
-    return loader
-
-
 def main() -> None:
     """Measure, print, and write the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dataset", default="world", help="a known dataset, a folder or a file")
-    parser.add_argument("--predictions", type=int, default=100)
+    parser.add_argument("run", type=Path, help="a run folder of a knowledge graph")
+    parser.add_argument("--predictions", type=int, default=200, help="how many to compare")
+    parser.add_argument("--all", action="store_true", help="also test facts that the network does not rank first")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
-    found = study(untrained(arguments.dataset), arguments.predictions)
-    for name, value in asdict(found).items():
+    found = asdict(study(Run.open(arguments.run), arguments.predictions, only_first=not arguments.all))
+    for name, value in found.items():
         print(f"{name.replace('_', ' '):>18}  {value:.4g}" if isinstance(value, float) else f"{name:>18}  {value}")
     if arguments.json:
-        arguments.json.write_text(json.dumps(asdict(found), indent=2), encoding="utf-8")
+        arguments.json.write_text(json.dumps({"machine": machine_facts(), **found}, indent=2) + "\n", encoding="utf-8")
 
 
-def _query(dataset: Dataset, number: int, *, backwards: bool) -> tuple[int, int, int]:
-    """A test fact as a query for its tail, or for its head."""
-    head, relation, tail = (
-        int(column[number]) for column in (dataset.test.head, dataset.test.relation, dataset.test.tail)
-    )
-    return (tail, invert(relation, dataset.train.num_relations), head) if backwards else (head, relation, tail)
+def _test_queries(protocol: RankingProtocol, random: np.random.Generator) -> Iterator[Query]:
+    """Test facts in random order, as queries for the tail or for the head."""
+    links, relations = protocol.links, protocol.facts.num_relations
+    for number in random.permutation(len(links)).tolist():
+        head, relation, tail = (int(column[number]) for column in (links.head, links.relation, links.tail))
+        yield (tail, invert(relation, relations), head) if random.random() < 0.5 else (head, relation, tail)
+
+
+def _is_first(
+    network: NeuralBellmanFordNetwork, messages: MessageGraph, protocol: RankingProtocol, query: Query
+) -> bool:
+    """Whether no other node, known answers aside, scores as high as the answer."""
+    source, relation, answer = (np.array([number], dtype=np.int32) for number in query)
+    with torch.no_grad():
+        scores = network.score_all(messages, torch.from_numpy(source).long(), torch.from_numpy(relation).long())
+    ranks = filtered_ranks(scores, source, relation, np.zeros(1, dtype=np.int64), answer, protocol.filter)
+    return bool(ranks.rank("pessimistic")[0] == 1)
 
 
 def _slots(csr: RelationalCSR, explanation: Explanation) -> Int64:

@@ -65,7 +65,8 @@ def check(
     head, _, tail = query
     before = score(network, graph, *query)
     assert explanation.probability == pytest.approx(logistic(before))
-    assert [path.weight for path in explanation.paths] == sorted((p.weight for p in explanation.paths), reverse=True)
+    drops = [round(path.deletion_drop, 4) for path in explanation.paths]
+    assert drops == sorted(drops, reverse=True)
     assert len({path.edges for path in explanation.paths}) == len(explanation.paths)
     for path in explanation.paths:
         assert path.edges[0].nodes[0][0] == head
@@ -85,6 +86,14 @@ def test_an_explanation_is_true(
     explanation = explain(network, graph, MessageGraph(graph.csr), *query, k=50, beam=1000)
     assert len(explanation.paths) >= 3
     check(explanation, network, graph, query)
+
+
+def test_fewer_paths_are_the_first_of_more(graph: Graph, make_network: Callable[..., Any]) -> None:
+    network, messages = make_network(4, layers=4, seed=2), MessageGraph(graph.csr)
+    five = explain(network, graph, messages, 0, 0, 2, k=5).paths
+    assert len(five) == 5
+    for k in range(1, 5):
+        assert explain(network, graph, messages, 0, 0, 2, k=k).paths == five[:k]
 
 
 def test_an_inverse_query_is_its_fact_asked_backwards(graph: Graph, make_network: Callable[..., Any]) -> None:

@@ -81,7 +81,7 @@ def test_an_undirected_edge_has_no_arrow(make_graph: Callable[..., Graph]) -> No
 def test_an_explanation_in_words(explanation: Explanation) -> None:
     assert str(explanation).splitlines() == [
         "France -located in-> Seine: probability 0.75",
-        "  +0.500  (-0.250 if deleted)  France <-capital of- Paris -located in-> Seine",
+        "  -0.250 if deleted (weight +0.500)   France <-capital of- Paris -located in-> Seine",
     ]
     nothing = Explanation(explanation.query, 0.25, ())
     assert "no path leads from France to Seine" in str(nothing)

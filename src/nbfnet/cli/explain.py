@@ -57,4 +57,4 @@ def print_explanation(explanation: Explanation) -> None:
     if not explanation.paths:
         print_text("no path leads there: the network knows no more than what the two ends look like")
     for path in explanation.paths:
-        print_text(f"  {path.weight:+.3f}  {-path.deletion_drop:+.3f} if deleted   {path}")
+        print_text(f"  {path.effect}   {path}")

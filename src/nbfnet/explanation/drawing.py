@@ -81,9 +81,8 @@ def _item(number: int, path: ExplainedPath) -> str:
     )
     return (
         f'<li><button type="button" data-path="{number}" aria-pressed="false"><span class="figures">'
-        f'<b title="importance of the path, in units of the logit">{path.weight:+.3f}</b> '
-        f'<span title="change of the score when the facts of the path are deleted">'
-        f"{-path.deletion_drop:+.3f} if deleted</span></span>"
+        f'<b title="change of the logit when the facts of the path are deleted">{-path.deletion_drop:+.3f} if deleted</b> '
+        f'<span title="importance of the path: the sum of its edges\' derivatives">weight {path.weight:+.3f}</span></span>'
         f'<span class="steps"><span class="entity">{clean(path.edges[0].start)}</span> {steps}</span></button></li>'
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbfnet.errors import ExplanationError
 from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.distinct_edges import DistinctEdges
 from nbfnet.explanation.edge_importance import edge_importance
@@ -14,6 +15,8 @@ from nbfnet.graph.graph import Graph
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
+
+_LEAST_CANDIDATES = 30
 
 
 def explain(
@@ -28,9 +31,11 @@ def explain(
     beam: int = 32,
     calibration: Calibration = UNCALIBRATED,
 ) -> Explanation:
-    """The k most important paths from head to tail for the prediction (head, relation, tail).
+    """The k paths from head to tail that the prediction (head, relation, tail) relies on most.
 
-    The importance of a path and its deletion drop are in units of the logit.
+    Twice as many paths, and thirty at least, are found by their importance, which is a slope: it says what a little less
+    of a path would cost. What all of it costs is measured, by deletion, and those k are listed that cost most, in that
+    order. Importance and deletion drop are in units of the logit.
 
     Args:
         network: a trained network.
@@ -48,15 +53,24 @@ def explain(
         QueryError: the ids do not fit the network and the graph.
         ExplanationError: the network's score is not a finite number, or k or beam is less than 1.
     """
+    if k < 1:
+        raise ExplanationError(f"k is {k}: it must be at least 1")
     importance = edge_importance(network, messages, head, relation, tail).by_iteration
     distinct = DistinctEdges.of(messages.csr, importance)
-    found = top_paths(distinct.csr, distinct.importance, head, tail, k=k, beam=beam)
+    found = top_paths(distinct.csr, distinct.importance, head, tail, k=max(2 * k, _LEAST_CANDIDATES), beam=beam)
     deletion = Deletion(network, messages, graph.kind, (head, relation, tail))
     logit = deletion.logit()
     drops = logit - deletion.logits_without([distinct.slot[list(path.slots)].tolist() for path in found])
-    paths = (_named(graph, distinct, path, drop) for path, drop in zip(found, drops.tolist(), strict=True))
+    listed = sorted(zip(drops.tolist(), found, strict=True), key=_rank)[:k]
+    paths = (_named(graph, distinct, path, drop) for drop, path in listed)
     probability = float(calibration.probability(np.array([logit]))[0])
     return Explanation(PathEdge.named(graph, head, relation, tail), probability, tuple(paths))
+
+
+def _rank(measured: tuple[float, TopPath]) -> tuple[float, float, int, tuple[int, ...]]:
+    """Look-alike paths differ by rounding, which is the machine's own: the order is not."""
+    drop, path = measured
+    return -round(drop, 4), -round(path.weight, 4), len(path.slots), path.slots
 
 
 def _named(graph: Graph, distinct: DistinctEdges, path: TopPath, drop: float) -> ExplainedPath:

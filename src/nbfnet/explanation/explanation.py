@@ -12,7 +12,7 @@ from nbfnet.explanation.path import ExplainedPath, PathEdge
 
 @dataclass(frozen=True)
 class Explanation:
-    """The most important paths of a prediction (head, relation, tail), best first.
+    """The most important paths of a prediction (head, relation, tail): first the one whose deletion costs most.
 
     A query that asks for the head is an inverse edge: its paths run from the tail to the head.
     """
@@ -30,18 +30,15 @@ class Explanation:
         lines = [f"{self.query}: probability {self.probability:.3g}"]
         if not self.paths:
             lines.append(f"  no path leads from {self.query.start} to {self.query.end} in so few steps")
-        lines += [f"  {path.weight:+.3f}  {_without(path)}  {path}" for path in self.paths]
+        lines += [f"  {path.effect}   {path}" for path in self.paths]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{path.weight:+.3f}</td><td>{path.deletion_drop:+.3f}</td>"
+            f"<tr><td>{path.deletion_drop:+.3f}</td><td>{path.weight:+.3f}</td>"
             f'<td style="text-align: left">{escape(str(path))}</td></tr>'
             for path in self.paths
         )
-        head = '<tr><th>weight</th><th>deletion drop</th><th style="text-align: left">path</th></tr>'
+        head = '<tr><th>deletion drop</th><th>weight</th><th style="text-align: left">path</th></tr>'
         return f"<div>{draw_svg(self)}<table>{head}{rows}</table></div>"
 
-
-def _without(path: ExplainedPath) -> str:
-    return f"({-path.deletion_drop:+.3f} if deleted)"

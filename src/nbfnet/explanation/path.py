@@ -96,6 +96,11 @@ class ExplainedPath:
     edges: tuple[PathEdge, ...]
     importance: tuple[float, ...]  # (edge,) they add up to the weight
 
+    @property
+    def effect(self) -> str:
+        """What the path does to the score, measured and to first order."""
+        return f"{-self.deletion_drop:+.3f} if deleted (weight {self.weight:+.3f})"
+
     def document(self) -> dict[str, Any]:
         """The path as JSON."""
         edges = [edge.document() for edge in self.edges]
