@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the results")
     options = parser.parse_args()
 
-    rows: list[Row] = []
+    growth, rows = scaling(max(options.threads)), list[Row]()
     print(f"{'graph':15} {'method':9} {'until':13} {'src':>3} {'thr':>3} {'ours ms':>10} {'GraphBLAS':>10} {'as':9} ")
     for name in options.graphs or (QUICK_GRAPHS if options.quick else GRAPHS):
         graph = benchmark_graph(name)
@@ -160,11 +160,10 @@ def main() -> None:
             for row in measured:
                 print(row.line(), flush=True)
             rows += measured
-    growth = scaling(max(options.threads))
+            if options.json:  # after every task: the largest graph takes long
+                document = {"machine": machine_facts(), "scaling": growth, "rows": [asdict(row) for row in rows]}
+                options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(f"\nleast lead over GraphBLAS: {min(row.ahead for row in rows):.2f}x")
-    if options.json:
-        document = {"machine": machine_facts(), "rows": [asdict(row) for row in rows], "scaling": growth}
-        options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

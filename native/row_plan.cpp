@@ -1,4 +1,4 @@
-// Two bounded breadth-first searches a query find the rows that can matter.
+// Which rows can matter.
 //
 // h^(t)_v of a query depends on its source u only once dist(u, v) <= t; before, it is the background's b^(t)_v. And it
 // matters only if dist(v, nearest target) <= T - t. So v is a row of its query exactly for
@@ -7,15 +7,15 @@
 #include "row_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
+#include "cone_search.hpp"
 #include "parallel.hpp"
 
 namespace nbfnet {
 
 namespace {
-
-constexpr int8_t never = 127;  // beyond any number of iterations
 
 // A query's nodes with the iterations first .. last at which each is a row.
 struct Cone {
@@ -25,86 +25,6 @@ struct Cone {
 };
 
 int64_t degree(const Graph &g, int32_t v) { return g.indptr[v + 1] - g.indptr[v]; }
-
-// Whether a step that could walk the edges of these nodes, or stop early at most nodes of the graph, should do the latter.
-bool is_large(const Graph &g, const int64_t *indptr, const int32_t *begin, const int32_t *end) {
-    int64_t edges = 0;
-    for (const int32_t *v = begin; v != end; ++v) edges += indptr[*v + 1] - indptr[*v];
-    return 8 * edges > g.edges;
-}
-
-// The searches' memory: one for each thread, clean between queries.
-struct Search {
-    std::vector<int8_t> first, to_target;  // (node)
-    std::vector<int32_t> reached, queue;
-
-    explicit Search(int64_t nodes) : first(nodes, never), to_target(nodes, never) {}
-
-    void forward(const Graph &g, int32_t source, int64_t iterations) {
-        reached.assign(1, source);
-        first[source] = 0;
-        size_t begin = 0;
-        for (int8_t t = 1; t <= iterations && begin < reached.size(); ++t) {
-            const size_t end = reached.size();
-            auto reach = [&](int32_t v) {
-                first[v] = t;
-                reached.push_back(v);
-            };
-            if (is_large(g, g.out_indptr, reached.data() + begin, reached.data() + end)) {
-                for (int32_t v = 0; v < g.nodes; ++v)
-                    if (first[v] == never && any(g.source, g.indptr, v, [&](int32_t x) { return first[x] == t - 1; }))
-                        reach(v);
-            } else {
-                for (size_t i = begin; i < end; ++i)
-                    for (int64_t e = g.out_indptr[reached[i]]; e < g.out_indptr[reached[i] + 1]; ++e)
-                        if (first[g.target[e]] == never) reach(g.target[e]);
-            }
-            begin = end;
-        }
-    }
-
-    // From the targets back, only through nodes that the source reaches early enough to matter.
-    void backward(const Graph &g, const int32_t *targets, const int32_t *targets_end, int64_t iterations) {
-        queue.clear();
-        for (const int32_t *v = targets; v != targets_end; ++v)
-            if (first[*v] <= iterations && to_target[*v] == never) {
-                to_target[*v] = 0;
-                queue.push_back(*v);
-            }
-        size_t begin = 0;
-        for (int8_t away = 1; begin < queue.size(); ++away) {
-            const size_t end = queue.size();
-            auto is_new = [&](int32_t x) { return to_target[x] == never && first[x] <= iterations - away; };
-            auto reach = [&](int32_t x) {
-                to_target[x] = away;
-                queue.push_back(x);
-            };
-            if (is_large(g, g.indptr, queue.data() + begin, queue.data() + end)) {
-                auto is_next = [&](int32_t v) { return to_target[v] == away - 1; };
-                for (const int32_t x : reached)
-                    if (is_new(x) && any(g.target, g.out_indptr, x, is_next)) reach(x);
-            } else {
-                for (size_t i = begin; i < end; ++i)
-                    for (int64_t e = g.indptr[queue[i]]; e < g.indptr[queue[i] + 1]; ++e)
-                        if (is_new(g.source[e])) reach(g.source[e]);
-            }
-            begin = end;
-        }
-    }
-
-    void clean() {
-        for (const int32_t v : reached) first[v] = never;
-        for (const int32_t v : queue) to_target[v] = never;
-        queue.clear();
-    }
-
-    template <class Is>
-    static bool any(const int32_t *neighbour, const int64_t *indptr, int32_t v, const Is &is) {
-        for (int64_t e = indptr[v]; e < indptr[v + 1]; ++e)
-            if (is(neighbour[e])) return true;
-        return false;
-    }
-};
 
 // What a query's rows read of the background: their in-neighbours, and themselves, as long as the source has not come.
 // `last` (node) is negative where a node is no row of the query.
@@ -140,7 +60,7 @@ void spread_need(const Graph &g, int64_t iterations, int8_t *need) {
         };
         if (is_large(g, g.indptr, due[t].data(), due[t].data() + due[t].size())) {
             for (int32_t x = 0; x < g.nodes; ++x)
-                if (need[x] < t - 1 && Search::any(g.target, g.out_indptr, x, [&](int32_t v) { return need[v] == t; }))
+                if (need[x] < t - 1 && ConeSearch::any(g.target, g.out_indptr, x, [&](int32_t v) { return need[v] == t; }))
                     reach(x);
         } else {
             for (const int32_t v : due[t])
@@ -153,12 +73,19 @@ void spread_need(const Graph &g, int64_t iterations, int8_t *need) {
 class Planner {
   public:
     explicit Planner(const PlanRequest &request) : r(request), g(request.graph) {
+        std::vector<int64_t> begin(2, 0);  // (degree + 1), then where the nodes of each degree begin
+        for (int32_t v = 0; v < g.nodes; ++v) {
+            const size_t at = static_cast<size_t>(degree(g, v)) + 1;
+            if (begin.size() <= at) begin.resize(at + 1, 0);
+            ++begin[at];
+        }
+        std::partial_sum(begin.begin(), begin.end(), begin.begin());
         by_degree.resize(g.nodes);
-        std::iota(by_degree.begin(), by_degree.end(), 0);
-        std::stable_sort(by_degree.begin(), by_degree.end(),
-                         [&](int32_t a, int32_t b) { return degree(g, a) < degree(g, b); });
         rank.resize(g.nodes);
-        for (int64_t i = 0; i < g.nodes; ++i) rank[by_degree[i]] = static_cast<int32_t>(i);
+        for (int32_t v = 0; v < g.nodes; ++v) {
+            rank[v] = static_cast<int32_t>(begin[degree(g, v)]++);
+            by_degree[rank[v]] = v;
+        }
     }
 
     RowPlan plan() {
@@ -188,7 +115,7 @@ class Planner {
         const int threads = std::max(1, r.threads);
         std::vector<std::vector<std::vector<int8_t>>> need_of_thread(threads);
         parallel(threads, [&](int thread) {
-            Search search(g.nodes);
+            ConeSearch search(g);
             std::vector<int8_t> last(g.nodes, -1);
             auto &need = need_of_thread[thread];
             need.resize(r.families);
@@ -211,23 +138,24 @@ class Planner {
     }
 
     // `last` (node) is -1 everywhere, before and after.
-    void find_cone(size_t q, Search &search, int8_t *last, int8_t *need) {
+    void find_cone(size_t q, ConeSearch &search, int8_t *last, int8_t *need) {
         const int8_t end_of_all = static_cast<int8_t>(r.iterations);
         Cone &cone = cones[q];
-        search.forward(g, r.source[q], r.iterations);
         if (all_targets()) {
+            search.from_source(r.source[q], r.iterations);
             for (int64_t v = 0; v < g.nodes; ++v)
                 if (search.first[v] == never) need[v] = end_of_all;
             cone.node = search.reached;
         } else {
             const int32_t *begin = r.target.data() + r.target_begin[q], *end = r.target.data() + r.target_begin[q + 1];
-            search.backward(g, begin, end, r.iterations);
+            search.between(r.source[q], begin, end, r.iterations);
             for (const int32_t *v = begin; v != end; ++v)
                 if (search.first[*v] == never) need[*v] = end_of_all;
-            cone.node = search.queue;
+            for (const int32_t v : search.queue)
+                if (search.first[v] <= r.iterations - search.to_target[v]) cone.node.push_back(v);
         }
         for (const int32_t v : cone.node) last[v] = all_targets() ? end_of_all : end_of_all - search.to_target[v];
-        sort_by_degree(cone.node, last);
+        sort_by_degree(cone.node);
         for (const int32_t v : cone.node) {
             cone.first.push_back(search.first[v]);
             cone.last.push_back(last[v]);
@@ -240,15 +168,19 @@ class Planner {
         search.clean();
     }
 
-    // Sorts the nodes whose `last` is not negative.
-    void sort_by_degree(std::vector<int32_t> &nodes, const int8_t *last) const {
-        if (static_cast<int64_t>(nodes.size()) > g.nodes / 16) {
-            nodes.clear();
-            for (const int32_t v : by_degree)
-                if (last[v] >= 0) nodes.push_back(v);
-        } else {
+    // Sorts nodes: a few by comparing, many as bits at their ranks, which a walk over all words finds in order.
+    void sort_by_degree(std::vector<int32_t> &nodes) const {
+        const size_t words = rank.size() / 64 + 1;
+        if (nodes.size() < words / 16) {
             std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return rank[a] < rank[b]; });
+            return;
         }
+        std::vector<uint64_t> bits(words, 0);
+        for (const int32_t v : nodes) bits[rank[v] / 64] |= uint64_t{1} << rank[v] % 64;
+        nodes.clear();
+        for (size_t word = 0; word < words; ++word)
+            for (uint64_t left = bits[word]; left; left &= left - 1)
+                nodes.push_back(by_degree[word * 64 + std::countr_zero(left)]);
     }
 
     // A family whose cones and background together cost no less than its queries in full is computed in full.

@@ -13,6 +13,7 @@ from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.cli.train import EpochCount, report_validation
 from nbfnet.config import make_config, read_toml
 from nbfnet.graph.atomic import replacing
+from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.training.reproduction import Reproduction
 
 Experiment = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A file of experiments/, or one like it.")]
@@ -36,7 +37,7 @@ def reproduce(
     """
     config = make_config(read_toml(experiment), origin=str(experiment))
     reproduction = Reproduction(experiment.stem, config, runs)
-    document = reproduction.run(epochs=epochs, listener=report_validation)
+    document = reproduction.run(epochs=epochs, listener=report_validation, finish=calibrate_run)
     with replacing(results / f"{experiment.stem}.json") as partial:
         partial.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
     print_json(document) if json else _print(document)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,10 +17,14 @@ from nbfnet.config import Config, Publication
 from nbfnet.errors import ConfigError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import open_source, split_source
 from nbfnet.training.log import read_log
 from nbfnet.training.loop import Listener, train
+from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, resume
+
+Finish = Callable[[RunFolder, Dataset], None]
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,15 @@ class Reproduction:
             raise ConfigError(f"{self.name}: it has no table [experiment] with the published result; see experiments/")
         return self.config.experiment
 
-    def run(self, *, epochs: int | None, listener: Listener) -> dict[str, Any]:
-        """Train what is not trained yet, evaluate, and compare: the document of ``results/``."""
-        seeds = [self._run_seed(seed, epochs, listener) for seed in self.publication.seeds]
+    def run(self, *, epochs: int | None, listener: Listener, finish: Finish) -> dict[str, Any]:
+        """Train what is not trained yet, evaluate, and compare: the document of ``results/``.
+
+        Args:
+            epochs: fewer or more than the experiment names.
+            listener: hears of every validation.
+            finish: is called with each run once it is trained.
+        """
+        seeds = [self._run_seed(seed, epochs, listener, finish) for seed in self.publication.seeds]
         names = list(seeds[0]["metrics"])
         mean = {name: float(np.mean([seed["metrics"][name] for seed in seeds])) for name in names}
         return {
@@ -59,7 +70,7 @@ class Reproduction:
             "commit": _commit(),
         }
 
-    def _run_seed(self, seed: int, epochs: int | None, listener: Listener) -> dict[str, Any]:
+    def _run_seed(self, seed: int, epochs: int | None, listener: Listener, finish: Finish) -> dict[str, Any]:
         """One run, begun or gone on with, and its test result."""
         published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
         dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
@@ -67,6 +78,7 @@ class Reproduction:
         tables = [configured, {"training": {"seed": seed, **({} if epochs is None else {"epochs": epochs})}}]
         folder, config = resume(path, dataset, *tables) if path.exists() else begin(path, dataset, *tables)
         train(folder, dataset, config, listener=listener)
+        finish(folder, dataset)
         network = folder.network(dataset, config.training.device)
         scorer = NetworkScorer(network, dataset.facts_of_test.message_csr, config.training.device)
         result = evaluate(scorer, dataset, "test").document()

@@ -1,0 +1,78 @@
+"""Are the probabilities right? The ten best candidates of every test query, known facts removed; and the time taken.
+
+    [NBFNET_DATA=folder] python benchmarks/calibration.py RUN [--queries N] [--json FILE]
+
+RUN is a folder of a knowledge graph that ``nbfnet train`` or ``nbfnet reproduce`` wrote; its calibration was fitted on
+valid links alone. A candidate's probability should be how often such a candidate is the held-out answer: the expected
+calibration error is the mean gap between the two over ten equal bins. Known are the facts of the training graph and the
+valid links; other test answers of a query are taken away too. One prediction at a time is timed, after loading.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from machine import machine_facts
+from nbfnet.evaluation.filtering import RankingProtocol
+from nbfnet.graph.triplets import Float64
+from nbfnet.prediction.calibration import CANDIDATES, expected_calibration_error, queries_of
+from nbfnet.run import Run
+
+
+def main() -> None:
+    """Measure, print, and write the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="a run folder of a knowledge graph")
+    parser.add_argument("--queries", type=int, help="so many random test queries, in place of all")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    arguments = parser.parse_args()
+    figures = measure(Run.open(arguments.run), arguments.queries)
+    for name, value in figures.items():
+        print(f"{name:>52}  {value}")
+    if arguments.json:
+        document = {"machine": machine_facts(), **figures}
+        arguments.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def measure(run: Run, count: int | None) -> dict[str, object]:
+    """The calibration error on test queries, before and after, and how the probabilities are spread."""
+    protocol, random = RankingProtocol.of(run.dataset, "test"), np.random.default_rng(0)
+    asked = queries_of(protocol.facts, protocol.links)
+    asked = asked.take(random.permutation(len(asked))[: count or len(asked)])
+    predictor, everyone = run._predictor, np.arange(protocol.facts.num_nodes, dtype=np.int32)
+    probabilities, outcomes, seconds = [], [], []
+    for source, relation, answer in zip(asked.head.tolist(), asked.relation.tolist(), asked.tail.tolist(), strict=True):
+        known = protocol.filter.of(source, relation)
+        candidates = np.setdiff1d(everyone, known[known != answer])
+        begin = time.perf_counter()
+        ranking = predictor.tails(source, relation, CANDIDATES, candidates=candidates)
+        seconds.append(time.perf_counter() - begin)
+        probabilities.append(ranking.probability)
+        outcomes.append(ranking.candidate == answer)
+    probability, outcome = np.concatenate(probabilities), np.concatenate(outcomes).astype(np.float64)
+    return {
+        "run": run.folder.path.name,
+        "test queries": len(asked),
+        "expected calibration error": round(expected_calibration_error(probability, outcome), 4),
+        "bins of probability: candidates": _by_bin(probability, np.ones_like(outcome)),
+        "bins of probability: share that is the answer": _by_bin(probability, outcome, mean=True),
+        "seconds a prediction takes, median": round(float(np.median(seconds)), 4),
+        "seconds a prediction takes, at most": round(max(seconds), 4),
+    }
+
+
+def _by_bin(probability: Float64, value: Float64, *, mean: bool = False) -> list[float | None]:
+    number = np.minimum((10 * probability).astype(int), 9)
+    total, count = np.bincount(number, weights=value, minlength=10), np.bincount(number, minlength=10)
+    if not mean:
+        return total.astype(int).tolist()
+    return [round(float(t / c), 3) if c else None for t, c in zip(total, count, strict=True)]
+
+
+if __name__ == "__main__":
+    main()
