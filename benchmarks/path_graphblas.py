@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import graphblas as gb
@@ -36,11 +35,8 @@ class GraphBLASTask:
             graph.head, graph.tail, edge_values(graph, task), nrows=self.nodes, ncols=self.nodes, dup_op=merge
         )
         self.forward.wait()
-
-    @cached_property
-    def backward(self) -> Any:
-        """The matrix by tail: row v holds the edges into v."""
-        return self.forward.T.new()
+        self.backward = self.forward.T.new()  # by tail: row v holds the edges into v
+        self.backward.wait()
 
     def formulations(self) -> dict[str, Callable[[], Any]]:
         """Ways to compute the task, by name; each returns GraphBLAS's own object."""
