@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,11 @@ class GraphBLASTask:
         self.forward.wait()
         self.backward = self.forward.T.new()  # by tail: row v holds the edges into v
         self.backward.wait()
+        # Its objects stand in cycles: where they are large, those of an iteration go before the next begins. Nothing
+        # older is looked at then, so this takes no time.
+        self.is_large = self.nodes * len(sources) > 1_000_000
+        gc.collect()
+        gc.freeze()
 
     def formulations(self) -> dict[str, Callable[[], Any]]:
         """Ways to compute the task, by name; each returns GraphBLAS's own object."""
@@ -53,6 +59,10 @@ class GraphBLASTask:
         if len(self.sources) == 1:
             return dense.reshape(1, -1)
         return dense if dense.shape[1] == self.nodes else dense.T
+
+    def _collect(self) -> None:
+        if self.is_large:
+            gc.collect()
 
     def _start(self, by_node: bool) -> Any:
         """1̄ at the sources: a vector, or a matrix (node, source) or (source, node)."""
@@ -71,6 +81,7 @@ class GraphBLASTask:
         """H ← (h ⊗ A) ⊕ h⁽⁰⁾; for min and max h itself is joined, in place of h⁽⁰⁾ and of a copy."""
         done = 0
         while self.task.iterations is None or done < self.task.iterations:
+            self._collect()
             if self.task.semiring.idempotent:
                 following = h if self.task.iterations is not None else h.dup()
             else:
@@ -96,6 +107,7 @@ class GraphBLASTask:
         h = self._start(by_node=False)
         frontier, done = h.dup(), 0
         while frontier.nvals and (self.task.iterations is None or done < self.task.iterations):
+            self._collect()
             reached = self.times(frontier @ self.forward).new()
             worse = self.no_better(reached & h).new()
             frontier = reached.dup()
@@ -110,6 +122,7 @@ class GraphBLASTask:
         h = self._start(by_node=False)
         frontier, done = h.dup(dtype=bool), 0
         while frontier.nvals and (self.task.iterations is None or done < self.task.iterations):
+            self._collect()
             done += 1
             frontier(~h.S, replace=True) << semiring.any_pair(frontier @ self.forward)
             h(frontier.S) << float(done)

@@ -75,7 +75,7 @@ def compare(graph: BenchmarkGraph, task: Task, count: int, threads: int, known: 
 
     ``known`` holds how long each formulation took with fewer sources, and then with these.
     """
-    gc.collect()  # GraphBLAS's objects stand in cycles, and those of the largest graph are gigabytes
+    gc.unfreeze()
     sources = graph.sources(count)
     peer = GraphBLASTask(graph, task, sources, threads)
     ways = {name: way for name, way in peer.formulations().items() if _is_promising(name, known, 3)}
