@@ -70,7 +70,7 @@ def _by_bin(probability: Float64, value: Float64, *, mean: bool = False) -> list
     number = np.minimum((10 * probability).astype(int), 9)
     total, count = np.bincount(number, weights=value, minlength=10), np.bincount(number, minlength=10)
     if not mean:
-        return total.astype(int).tolist()
+        return [int(t) for t in total]
     return [round(float(t / c), 3) if c else None for t, c in zip(total, count, strict=True)]
 
 

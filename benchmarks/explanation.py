@@ -29,7 +29,7 @@ from nbfnet.explanation.explainer import explain
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.relational_csr import RelationalCSR
-from nbfnet.graph.triplets import Int64
+from nbfnet.graph.triplets import Float64, Int64
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.run import Run
@@ -59,7 +59,8 @@ def study(run: Run, predictions: int, *, only_first: bool = True, seed: int = 0)
     protocol, random = RankingProtocol.of(run.dataset, "test"), np.random.default_rng(seed)
     graph, messages = protocol.facts, MessageGraph(protocol.facts.message_csr)
     network = run.folder.network(run.dataset, "cpu")
-    falls, seconds, asked, no_path, no_other = [], [], 0, 0, 0
+    falls: list[Float64] = []
+    seconds, asked, no_path, no_other = list[float](), 0, 0, 0
     for query in _test_queries(protocol, random):
         if len(falls) == predictions:
             break

@@ -79,10 +79,11 @@ def _item(number: int, path: ExplainedPath) -> str:
         f'<span class="relation">{clean(_arrow(edge))}</span> <span class="entity">{clean(edge.end)}</span> '
         for edge in path.edges
     )
+    drop, weight = f"{-path.deletion_drop:+.3f} if deleted", f"weight {path.weight:+.3f}"
     return (
         f'<li><button type="button" data-path="{number}" aria-pressed="false"><span class="figures">'
-        f'<b title="change of the logit when the facts of the path are deleted">{-path.deletion_drop:+.3f} if deleted</b> '
-        f'<span title="importance of the path: the sum of its edges\' derivatives">weight {path.weight:+.3f}</span></span>'
+        f'<b title="change of the logit when the facts of the path are deleted">{drop}</b> '
+        f'<span title="importance of the path: the sum of its edges\' derivatives">{weight}</span></span>'
         f'<span class="steps"><span class="entity">{clean(path.edges[0].start)}</span> {steps}</span></button></li>'
     )
 

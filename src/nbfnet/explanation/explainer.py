@@ -33,9 +33,9 @@ def explain(
 ) -> Explanation:
     """The k paths from head to tail that the prediction (head, relation, tail) relies on most.
 
-    Twice as many paths, and thirty at least, are found by their importance, which is a slope: it says what a little less
-    of a path would cost. What all of it costs is measured, by deletion, and those k are listed that cost most, in that
-    order. Importance and deletion drop are in units of the logit.
+    Twice as many paths, and thirty at least, are found by their importance, which is a slope: it says what a little
+    less of a path would cost. What all of it costs is measured, by deletion, and those k are listed that cost most, in
+    that order. Importance and deletion drop are in units of the logit.
 
     Args:
         network: a trained network.
