@@ -41,4 +41,3 @@ class Explanation:
         )
         head = '<tr><th>deletion drop</th><th>weight</th><th style="text-align: left">path</th></tr>'
         return f"<div>{draw_svg(self)}<table>{head}{rows}</table></div>"
-
