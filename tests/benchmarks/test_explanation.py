@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-import torch
 
-from nbfnet import load
-from nbfnet.config import ModelConfig
-from nbfnet.graph.graph import Dataset
+import nbfnet
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
-from nbfnet.model.network import NeuralBellmanFordNetwork
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
@@ -49,16 +45,12 @@ def test_random_paths_are_uniform(
     assert all(abs(count - expected) < 6 * expected**0.5 for count in counts.values())
 
 
-def test_the_study_counts_every_prediction(benchmark_module: Callable[[str], ModuleType]) -> None:
-    dataset = load("world")
-
-    def loader() -> tuple[NeuralBellmanFordNetwork, Dataset]:
-        torch.manual_seed(0)
-        config: Any = {"dim": 8, "layers": 3, "edges": "independent"}
-        return NeuralBellmanFordNetwork(ModelConfig(**config), dataset.train.csr.num_relations), dataset
-
-    found = benchmark_module("explanation").study(loader, predictions=6)
-    assert found.predictions == 6 == found.no_path + found.no_other + found.compared
-    assert found.compared > 0
+def test_the_study_counts_every_prediction(benchmark_module: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    run = nbfnet.train("world", tmp_path / "run", epochs=0, config={"model": {"dim": 8, "layers": 3}})
+    study = benchmark_module("explanation").study
+    found = study(run, 6, only_first=False)
+    assert found.compared == 6 == found.asked - found.no_path - found.no_other
     assert 0 <= found.top_falls_further <= 1
     assert 0 < found.seconds <= found.slowest
+    only_first = study(run, 1)
+    assert only_first.compared == 1 <= only_first.asked - only_first.no_path - only_first.no_other
