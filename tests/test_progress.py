@@ -37,9 +37,11 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
             work()
             stream.write("the end")
             stream.flush()
-            shown = os.read(terminal, 65536).decode()
+            shown = b""
+            while not shown.endswith(b"the end"):  # a terminal hands over what it has, not all that was written
+                shown += os.read(terminal, 65536)
         os.close(terminal)
-        return shown
+        return shown.decode()
 
     return watch
 
