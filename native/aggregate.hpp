@@ -1,8 +1,8 @@
 // AGGREGATE: how the messages of a row, the boundary among them, become one or more statistics, and the way back.
 //
-// `Gather` sees each message once and never stores it. `Spread` is the way back: where ties matter it sees the messages
-// twice, first to count (`look`, with how many times a message comes), then to hand each its share of the gradient
-// (`gradient`).
+// `Gather` sees each message once and never stores it. On the way back messages are seen twice: first gathered again, by
+// `CountingGather`, which knows as well how many messages tie for each extremum; then `Spread` hands each its share of
+// the gradient.
 #pragma once
 
 #include "lanes.hpp"
@@ -14,8 +14,7 @@ inline constexpr double least_variance = 1e-6;
 
 // sum of m
 struct Sum {
-    static constexpr int statistics = 1;
-    static constexpr bool looks_first = false;
+    static constexpr int statistics = 1, extrema = 0;
 
     template <class V>
     struct Gather {
@@ -26,19 +25,19 @@ struct Sum {
     };
 
     template <class V>
+    using CountingGather = Gather<V>;
+
+    template <class V>
     struct Spread {
         V grad;
-        NBFNET_INLINE void start(const V (&g)[1], const V (&)[1]) { grad = g[0]; }
-        NBFNET_INLINE void look(V, ScalarOf<V> = 1) {}
-        NBFNET_INLINE void settle(ScalarOf<V>) {}
+        NBFNET_INLINE void start(ScalarOf<V>, const V (&g)[1]) { grad = g[0]; }
         NBFNET_INLINE V gradient(V) const { return grad; }
     };
 };
 
 // sum of m / number of messages
 struct Mean {
-    static constexpr int statistics = 1;
-    static constexpr bool looks_first = false;
+    static constexpr int statistics = 1, extrema = 0;
 
     template <class V>
     struct Gather {
@@ -49,34 +48,38 @@ struct Mean {
     };
 
     template <class V>
+    using CountingGather = Gather<V>;
+
+    template <class V>
     struct Spread {
         V grad;
-        NBFNET_INLINE void start(const V (&g)[1], const V (&)[1]) { grad = g[0]; }
-        NBFNET_INLINE void look(V, ScalarOf<V> = 1) {}
-        NBFNET_INLINE void settle(ScalarOf<V> messages) { grad = grad * (1 / messages); }
+        NBFNET_INLINE void start(ScalarOf<V> messages, const V (&g)[1]) { grad = g[0] * (1 / messages); }
         NBFNET_INLINE V gradient(V) const { return grad; }
     };
 };
 
+// The number of messages that tie for an extremum, after one more message that comes some times.
+template <bool Largest, class V>
+NBFNET_INLINE V count_ties(V ties, V extremum, V m, ScalarOf<V> times) {
+    const V with_these = m == extremum ? ties + times : ties;
+    return (Largest ? m > extremum : m < extremum) ? V{} + times : with_these;
+}
+
 // Tied messages share the gradient of an extremum equally; a message that is not a number ties with nothing.
 template <class V>
-struct Ties {
-    V extremum, count, share;
-    NBFNET_INLINE void start(V grad, V out) {
+struct TiedShare {
+    V extremum, share;
+    NBFNET_INLINE void start(V grad, V out, V ties) {
         extremum = out;
-        count = V{};
-        share = grad;
+        share = grad / ties;
     }
-    NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) { count = m == extremum ? count + times : count; }
-    NBFNET_INLINE void settle() { share = share / maximum(count, V{} + 1); }
     NBFNET_INLINE V add_gradient(V m, V grad) const { return m == extremum ? grad + share : grad; }
 };
 
 // max or min of m
 template <bool Largest>
 struct Extremum {
-    static constexpr int statistics = 1;
-    static constexpr bool looks_first = true;
+    static constexpr int statistics = 1, extrema = 1;
 
     template <class V>
     struct Gather {
@@ -91,12 +94,25 @@ struct Extremum {
     };
 
     template <class V>
+    struct CountingGather : Gather<V> {
+        V ties[1];
+        NBFNET_INLINE void start(V boundary) {
+            Gather<V>::start(boundary);
+            ties[0] = V{} + 1;
+        }
+        NBFNET_INLINE void add(V m, ScalarOf<V> times = 1) {
+            ties[0] = count_ties<Largest>(ties[0], this->extremum, m, times);
+            Gather<V>::add(m);
+        }
+    };
+
+    template <class V>
     struct Spread {
-        Ties<V> ties;
-        NBFNET_INLINE void start(const V (&g)[1], const V (&out)[1]) { ties.start(g[0], out[0]); }
-        NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) { ties.look(m, times); }
-        NBFNET_INLINE void settle(ScalarOf<V>) { ties.settle(); }
-        NBFNET_INLINE V gradient(V m) const { return ties.add_gradient(m, V{}); }
+        TiedShare<V> share;
+        NBFNET_INLINE void start(ScalarOf<V>, const V (&g)[1], const V (&out)[1], const V (&ties)[1]) {
+            share.start(g[0], out[0], ties[0]);
+        }
+        NBFNET_INLINE V gradient(V m) const { return share.add_gradient(m, V{}); }
     };
 };
 using Max = Extremum<true>;
@@ -104,8 +120,7 @@ using Min = Extremum<false>;
 
 // mean, max, min, std = sqrt(max(E[m^2] - E[m]^2, 1e-6))
 struct Pna {
-    static constexpr int statistics = 4;
-    static constexpr bool looks_first = true;
+    static constexpr int statistics = 4, extrema = 2;
 
     template <class V>
     struct Gather {
@@ -132,27 +147,31 @@ struct Pna {
     };
 
     template <class V>
+    struct CountingGather : Gather<V> {
+        V ties[2];
+        NBFNET_INLINE void start(V boundary) {
+            Gather<V>::start(boundary);
+            ties[0] = ties[1] = V{} + 1;
+        }
+        NBFNET_INLINE void add(V m, ScalarOf<V> times = 1) {
+            ties[0] = count_ties<true>(ties[0], this->largest, m, times);
+            ties[1] = count_ties<false>(ties[1], this->smallest, m, times);
+            Gather<V>::add(m);
+        }
+    };
+
+    template <class V>
     struct Spread {
-        Ties<V> largest, smallest;
+        TiedShare<V> largest, smallest;
         V constant, slope;  // the gradient is constant + slope * m + the shares of ties
-        NBFNET_INLINE void start(const V (&g)[4], const V (&out)[4]) {
-            largest.start(g[1], out[1]);
-            smallest.start(g[2], out[2]);
+        NBFNET_INLINE void start(ScalarOf<V> messages, const V (&g)[4], const V (&out)[4], const V (&ties)[2]) {
+            largest.start(g[1], out[1], ties[0]);
+            smallest.start(g[2], out[2], ties[1]);
+            const ScalarOf<V> inverse = 1 / messages;
             // Below the least variance the deviation is constant, so it sends no gradient.
             const V mean = out[0], deviation = out[3];
-            slope = deviation > V{} + root(ScalarOf<V>(least_variance)) ? g[3] / deviation : V{};
-            constant = g[0] - slope * mean;
-        }
-        NBFNET_INLINE void look(V m, ScalarOf<V> times = 1) {
-            largest.look(m, times);
-            smallest.look(m, times);
-        }
-        NBFNET_INLINE void settle(ScalarOf<V> messages) {
-            largest.settle();
-            smallest.settle();
-            const ScalarOf<V> inverse = 1 / messages;
-            slope = slope * inverse;
-            constant = constant * inverse;
+            slope = deviation > V{} + root(ScalarOf<V>(least_variance)) ? g[3] / deviation * inverse : V{};
+            constant = g[0] * inverse - slope * mean;
         }
         NBFNET_INLINE V gradient(V m) const {
             return smallest.add_gradient(m, largest.add_gradient(m, fused(slope, m, constant)));

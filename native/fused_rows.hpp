@@ -4,7 +4,6 @@
 #include "aggregate.hpp"
 #include "fused_layer.hpp"
 #include "message.hpp"
-#include "parallel.hpp"
 #include "tile.hpp"
 
 namespace nbfnet::NBFNET_ISA {
@@ -59,13 +58,16 @@ struct InEdges {
     const Scalar *previous, *relations, *boundary;
 };
 
-template <class M, class A, class Scalar>
-NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
+// out: (statistic, dim). With an array for them, also counts how many messages tie for each extremum: (extremum, dim).
+template <class M, class A, bool CountsTies, class Scalar>
+NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out, [[maybe_unused]] Scalar *ties) {
+    constexpr bool counts = CountsTies && A::extrema > 0;
     const int64_t dim = in.dim, part = dim / M::parts;
     each_tile<Scalar, M::parts>(part, [&]<class T>(int64_t first) __attribute__((always_inline)) {
         using V = typename T::V;
         T x, w, m;
-        typename A::template Gather<V> gather[T::Count][T::Parts];
+        using Gather = std::conditional_t<counts, typename A::template CountingGather<V>, typename A::template Gather<V>>;
+        Gather gather[T::Count][T::Parts];
         m.load(in.boundary + first, part);
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
@@ -80,7 +82,14 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out) {
         }
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
             V result[A::statistics];
-            if (in.zeros > 0) gather[i][p].add(V{});
+            if constexpr (counts) {
+                if (in.zeros > 0) gather[i][p].add(V{}, Scalar(in.zeros));
+                each<A::extrema>([&](auto k) __attribute__((always_inline)) {
+                    store<V>(ties + k * dim + first + T::offset(i, p, part), gather[i][p].ties[k]);
+                });
+            } else {
+                if (in.zeros > 0) gather[i][p].add(V{});
+            }
             gather[i][p].finish(Scalar(in.count + in.zeros + 1), result);
             each<A::statistics>([&](auto k) __attribute__((always_inline)) {
                 store<V>(out + k * dim + first + T::offset(i, p, part), result[k]);
@@ -98,48 +107,42 @@ struct EdgeGradients {
     Scalar *boundary;          // (dim)
 };
 
+// `out` and `ties` as they were gathered.
 template <class M, class A, class Scalar>
-NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, const Scalar *out, const Scalar *grad_out,
+NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, [[maybe_unused]] const Scalar *out,
+                                   [[maybe_unused]] const Scalar *ties, const Scalar *grad_out,
                                    const EdgeGradients<Scalar> &to) {
     const int64_t dim = in.dim, part = dim / M::parts;
     each_tile<Scalar, M::parts>(part, [&]<class T>(int64_t first) __attribute__((always_inline)) {
         using V = typename T::V;
         T x, w, m, dm, dx, dw, boundary;
         typename A::template Spread<V> spread[T::Count][T::Parts];
+        const Scalar messages = Scalar(in.count + in.zeros + 1);
         boundary.load(in.boundary + first, part);
-        T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
-            V g[A::statistics], o[A::statistics];
-            each<A::statistics>([&](auto k) __attribute__((always_inline)) {
-                const int64_t at = k * dim + first + T::offset(i, p, part);
-                g[k] = load<V>(grad_out + at);
-                o[k] = load<V>(out + at);
-            });
-            spread[i][p].start(g, o);
-            spread[i][p].look(boundary.lanes[i][p]);
-            spread[i][p].look(V{}, Scalar(in.zeros));
-        });
-        const Scalar *previous = in.previous + first, *relations = in.relations + first;
-        if constexpr (A::looks_first)
-            for (int64_t e = 0; e < in.count; ++e) {
-                x.load(previous + in.source[e], part);
-                w.load(relations + in.relation[e], part);
-                each<T::Count>([&](auto i) __attribute__((always_inline)) {
-                    M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
-                    each<T::Parts>([&](auto p) __attribute__((always_inline)) { spread[i][p].look(m.lanes[i][p]); });
-                });
-            }
         dx.load(to.boundary + first, part);
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) {
-            spread[i][p].settle(Scalar(in.count + in.zeros + 1));
+            const int64_t at = first + T::offset(i, p, part);
+            V g[A::statistics];
+            each<A::statistics>([&](auto k) __attribute__((always_inline)) { g[k] = load<V>(grad_out + k * dim + at); });
+            if constexpr (A::extrema > 0) {
+                V o[A::statistics], t[A::extrema];
+                each<A::statistics>([&](auto k) __attribute__((always_inline)) { o[k] = load<V>(out + k * dim + at); });
+                each<A::extrema>([&](auto k) __attribute__((always_inline)) { t[k] = load<V>(ties + k * dim + at); });
+                spread[i][p].start(messages, g, o, t);
+            } else {
+                spread[i][p].start(messages, g);
+            }
             dx.lanes[i][p] += spread[i][p].gradient(boundary.lanes[i][p]);
         });
         dx.store(to.boundary + first, part);
+        const Scalar *previous = in.previous + first, *relations = in.relations + first;
         // Stores might change whatever is not a variable of this loop: what it reads is copied into such.
         Scalar *const own = to.own + first, *const back = to.back + first, *const grad_relations = to.relations + first;
         const int64_t *const source = in.source, *const relation = in.relation, count = in.count;
         const int64_t first_background = to.first_background * dim;
         for (int64_t e = 0; e < count; ++e) {
             const int64_t at = source[e], later = source[e + prefetch_distance];
+            T::prefetch(previous + later, part);
             T::prefetch((later >= first_background ? back : own) + later, part);
             Scalar *grad_x = (at >= first_background ? back : own) + at, *grad_w = grad_relations + relation[e];
             x.load(previous + at, part);

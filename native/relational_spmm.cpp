@@ -48,14 +48,14 @@ void forward(In<Scalar, 3> source, In<Scalar, 3> relation, In<Scalar, 3> boundar
 }
 
 template <class Scalar>
-void backward(InOfAnyDims<Scalar> grad_out, InOfAnyDims<Scalar> out, In<Scalar, 3> source, In<Scalar, 3> relation,
+void backward(InOfAnyDims<Scalar> grad_out, In<Scalar, 3> source, In<Scalar, 3> relation,
               In<Scalar, 3> boundary, In<int64_t, 1> indptr, In<int32_t, 1> edge_source, In<int32_t, 1> edge_relation,
               std::optional<In<Scalar, 1>> weight, Out<Scalar, 3> grad_source, Out<Scalar, 3> grad_relation,
               Out<Scalar, 3> grad_boundary, std::optional<Out<Scalar, 1>> grad_weight, const std::string &message,
               const std::string &aggregate, int64_t threads) {
     const Batch<Scalar> batch = make_batch<Scalar>(source, relation, boundary, indptr, edge_source, edge_relation,
                                                    weight, message, aggregate, threads);
-    const BatchGradients<Scalar> gradients{out.data(), grad_out.data(), grad_source.data(), grad_relation.data(),
+    const BatchGradients<Scalar> gradients{grad_out.data(), grad_source.data(), grad_relation.data(),
                                            grad_boundary.data(), grad_weight ? grad_weight->data() : nullptr};
     nb::gil_scoped_release release;
     backward_batch(batch, gradients);
@@ -67,7 +67,7 @@ void bind_for(nb::module_ &m) {
     m.def("relational_spmm_forward", &forward<Scalar>, "source"_a.noconvert(), "edge_representation"_a.noconvert(),
           "boundary"_a.noconvert(), "indptr"_a.noconvert(), "source_index"_a.noconvert(), "relation"_a.noconvert(),
           "weight"_a.noconvert().none(), "out"_a.noconvert(), "message"_a, "aggregate"_a, "threads"_a);
-    m.def("relational_spmm_backward", &backward<Scalar>, "grad_out"_a.noconvert(), "out"_a.noconvert(),
+    m.def("relational_spmm_backward", &backward<Scalar>, "grad_out"_a.noconvert(),
           "source"_a.noconvert(), "edge_representation"_a.noconvert(), "boundary"_a.noconvert(),
           "indptr"_a.noconvert(), "source_index"_a.noconvert(), "relation"_a.noconvert(),
           "weight"_a.noconvert().none(), "grad_source"_a.noconvert(), "grad_edge_representation"_a.noconvert(),

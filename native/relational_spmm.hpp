@@ -42,7 +42,6 @@ struct BackwardRows {
     const Scalar *source;     // (source row, dim)
     const Scalar *relation;   // (relation, dim)
     const Scalar *boundary;   // (row, dim)
-    const Scalar *out;        // (row, statistic, dim)
     const Scalar *grad_out;   // (row, statistic, dim)
     Scalar *grad_source;      // (source row, dim), added to
     Scalar *grad_relation;    // (relation, dim), added to

@@ -1,4 +1,7 @@
 // Backward pass over a range of rows of one query: every message is computed again, and handed its share.
+//
+// Statistics are gathered again as well, not read: four numbers for each of a row, from memory, take longer than the
+// arithmetic where rows are short.
 #pragma once
 
 #include "relational_spmm_forward.hpp"
@@ -21,19 +24,7 @@ void backward_tile(const BackwardRows<typename T::Scalar> &p, int64_t first) {
     for (int64_t row = p.row_begin; row < p.row_end; ++row) {
         const int64_t begin = indptr[row], end = indptr[row + 1];
         T x, w, plain, m, dm, dx, dw, boundary;
-        typename A::template Spread<V> spread[T::Count][T::Parts];
-        const Scalar *grad_out = p.grad_out + row * A::statistics * dim + first;
-        const Scalar *out = p.out + row * A::statistics * dim + first;
         boundary.load(p.boundary + row * dim + first, stride);
-        T::each_register([&](auto i, auto part) __attribute__((always_inline)) {
-            V row_grad[A::statistics], row_out[A::statistics];
-            each<A::statistics>([&](auto k) __attribute__((always_inline)) {
-                row_grad[k] = load<V>(grad_out + k * dim + T::offset(i, part, stride));
-                row_out[k] = load<V>(out + k * dim + T::offset(i, part, stride));
-            });
-            spread[i][part].start(row_grad, row_out);
-            spread[i][part].look(boundary.lanes[i][part]);
-        });
         const auto send_message = [&](int64_t edge) __attribute__((always_inline)) {
             x.load(source + edge_source[edge] * dim, stride);
             w.load(relation + edge_relation[edge] * dim, stride);
@@ -48,18 +39,34 @@ void backward_tile(const BackwardRows<typename T::Scalar> &p, int64_t first) {
             }
         };
 
-        if constexpr (A::looks_first) {
+        typename A::template CountingGather<V> gather[T::Count][T::Parts];
+        if constexpr (A::extrema > 0) {
+            T::each_register([&](auto i, auto part) __attribute__((always_inline)) {
+                gather[i][part].start(boundary.lanes[i][part]);
+            });
             for (int64_t edge = begin; edge < end; ++edge) {
                 const int64_t later = edge + prefetch_distance;
                 T::prefetch(source + edge_source[later < last_edge ? later : last_edge] * dim, stride);
                 send_message(edge);
                 T::each_register([&](auto i, auto part) __attribute__((always_inline)) {
-                    spread[i][part].look(m.lanes[i][part]);
+                    gather[i][part].add(m.lanes[i][part]);
                 });
             }
         }
+        typename A::template Spread<V> spread[T::Count][T::Parts];
+        const Scalar messages = static_cast<Scalar>(end - begin + 1);
+        const Scalar *grad_out = p.grad_out + row * A::statistics * dim + first;
         T::each_register([&](auto i, auto part) __attribute__((always_inline)) {
-            spread[i][part].settle(static_cast<Scalar>(end - begin + 1));
+            V row_grad[A::statistics], row_out[A::statistics];
+            each<A::statistics>([&](auto k) __attribute__((always_inline)) {
+                row_grad[k] = load<V>(grad_out + k * dim + T::offset(i, part, stride));
+            });
+            if constexpr (A::extrema > 0) {
+                gather[i][part].finish(messages, row_out);
+                spread[i][part].start(messages, row_grad, row_out, gather[i][part].ties);
+            } else {
+                spread[i][part].start(messages, row_grad);
+            }
             dm.lanes[i][part] = spread[i][part].gradient(boundary.lanes[i][part]);
         });
         if (p.past_caches) {
@@ -70,7 +77,7 @@ void backward_tile(const BackwardRows<typename T::Scalar> &p, int64_t first) {
         for (int64_t edge = begin; edge < end; ++edge) {
             const int64_t later = edge + prefetch_distance;
             const int64_t later_source = edge_source[later < last_edge ? later : last_edge] * dim;
-            if constexpr (!A::looks_first) T::prefetch(source + later_source, stride);
+            if constexpr (A::extrema == 0) T::prefetch(source + later_source, stride);
             T::prefetch(grad_source + later_source, stride);
             send_message(edge);
             T::each_register([&](auto i, auto part) __attribute__((always_inline)) {

@@ -50,7 +50,7 @@ struct Batch {
 // The arrays that a backward call reads and writes beside its inputs.
 template <class Scalar>
 struct BatchGradients {
-    const Scalar *out, *grad_out;                // (query, row, statistic, dim)
+    const Scalar *grad_out;                      // (query, row, statistic, dim)
     Scalar *source, *relation, *boundary;        // as the inputs
     Scalar *weight;                              // (edge), or null: not wanted
 };
@@ -115,8 +115,8 @@ void backward_queries(const Batch<Scalar> &batch, const BatchGradients<Scalar> &
         std::memset(grad_relation, 0, relation_size * sizeof(Scalar));
         kernel({batch.edges, batch.dim, cuts[range], cuts[range + 1], batch.source + query * source_size,
                 batch.relation_of(query), batch.boundary + query * batch.row_size(),
-                grads.out + query * batch.out_size(), grads.grad_out + query * batch.out_size(), grad_source,
-                grad_relation, grads.boundary + query * batch.row_size(), grads.weight, past_caches});
+                grads.grad_out + query * batch.out_size(), grad_source, grad_relation, grads.boundary + query * batch.row_size(),
+                grads.weight, past_caches});
     }
 
     for (int64_t local = 0; ranges > 1 && local < queries; ++local)

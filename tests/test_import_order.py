@@ -11,7 +11,7 @@ import nbfnet
 
 ORDER = [
     *("errors", "native", "progress", "distributed", "config", "graph", "semiring", "operators", "kernels", "model"),
-    *("rules", "sampling", "evaluation", "training", "prediction", "explanation", "serving", "cli"),
+    *("sampling", "evaluation", "training", "prediction", "explanation", "cli"),
 ]
 FACADE = ("__init__", "__main__", "paths", "run")  # what users import, and the entry point, may import everything
 COMPILED = "_native"  # the extension: only the module that decides about it may import it
@@ -89,7 +89,7 @@ def test_a_forbidden_import_is_found(tmp_path: Path, file: str, source: str) -> 
         ("graph/a.py", "import numpy\nfrom nbfnet.errors import NbfnetError\nfrom nbfnet.graph.b import c"),
         ("graph/a.py", "from .b import c\nfrom ..errors import NbfnetError"),
         ("native.py", "from nbfnet import _native"),
-        ("cli/train.py", "from nbfnet.serving import application\nfrom nbfnet.progress import stage"),
+        ("cli/train.py", "from nbfnet.explanation import rules\nfrom nbfnet.progress import stage"),
         ("__init__.py", "from nbfnet.cli import main"),
     ],
 )

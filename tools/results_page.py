@@ -20,7 +20,8 @@ HEADER = """# Results
 Every number here was computed by `nbfnet reproduce experiments/NAME.toml`, which wrote `results/NAME.json` with the
 metrics of each seed, the learning curves, the times, the machine and the commit. This page is written from those files
 by `python tools/results_page.py`. The paper's numbers stand beside ours; a result is the mean over the seeds, with the
-standard deviation where there are several. A run that has not done all epochs of its configuration says so.
+standard deviation where there are several. A run that has not done all epochs of its configuration says so. An
+experiment of `experiments/` that is not here has not been run.
 """
 
 
@@ -42,7 +43,7 @@ def render(results: list[dict[str, Any]]) -> str:
     for table, title in TABLES.items():
         chosen = [result for result in results if result["table"] == table]
         if chosen:
-            parts.append(f"\n## {title}\n\nTable `{table}` of the paper.\n\n{_table(chosen)}")
+            parts.append(f"\n## {title}\n\nThe paper's table `{table}` (its LaTeX label).\n\n{_table(chosen)}")
     machines = sorted({_machine(result["machine"]) for result in results})
     if machines:
         parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))

@@ -49,11 +49,6 @@ class Team:
 ALONE = Team()
 
 
-def leads() -> bool:
-    """Whether this process talks to the user: known before the team has gathered, and after it has parted."""
-    return os.environ.get("WORLD_SIZE", "1") == "1" or os.environ.get("RANK", "0") == "0"
-
-
 @contextmanager
 def gather_team(device: str = "cpu") -> Iterator[Team]:
     """The team that ``torchrun`` described in the environment; it parts when the block ends."""
@@ -61,6 +56,8 @@ def gather_team(device: str = "cpu") -> Iterator[Team]:
     if size == 1:
         yield ALONE
         return
+    if device == "cuda":  # each process has a GPU of its own
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     # Counts are summed on the CPU whatever the device: both backends are needed there.
     dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 
@@ -110,7 +111,7 @@ class ImprovingCycleError(ConvergenceError):
         shown = " → ".join(str(node) for node in [*cycle[:10], "…" if len(cycle) > 10 else cycle[0]])
         super().__init__(
             f"no path is the best for {semiring}: the cycle {shown} improves it with every round; "
-            "change the weights of its edges, or give a number of iterations"
+            "change the weights of its edges"
         )
 
 
@@ -148,13 +149,22 @@ def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     for candidate in known:
         folded.setdefault(candidate.casefold(), candidate)
     wanted = name.casefold()
-    # difflib is quadratic in a name's length: a cheap length and first-letters cut keeps millions of names usable.
-    pool: Iterable[str] = folded
-    if len(folded) > 20_000:
-        near = len(wanted) // 3 + 1
-        pool = [n for n in folded if n[:2] == wanted[:2] and abs(len(n) - len(wanted)) <= near][:20_000]
-    found = difflib.get_close_matches(wanted, pool, n=limit, cutoff=0.6)
+    found = difflib.get_close_matches(wanted, _promising(wanted, folded), n=limit, cutoff=0.6)
     return [folded[n] for n in found]
+
+
+def _promising(wanted: str, names: Collection[str], most: int = 1_000) -> Collection[str]:
+    """The names that share most pairs of letters with the wanted one: difflib takes too long for very many."""
+    if len(names) <= most:
+        return names
+    if len(names) > 1_000_000:
+        names = [name for name in names if name[:1] == wanted[:1]]
+    pairs = {wanted[i : i + 2] for i in range(len(wanted) - 1)}
+
+    def likeness(name: str) -> float:
+        return sum(pair in name for pair in pairs) / (len(wanted) + len(name) + 1)
+
+    return heapq.nlargest(most, names, key=likeness)
 
 
 def _shorten(text: str, limit: int = 120) -> str:

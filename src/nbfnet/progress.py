@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +20,11 @@ def show_progress(shown: bool) -> None:
     """Switch progress bars on or off for this process; the command line switches them on."""
     global _shown
     _shown = shown
+
+
+def leads() -> bool:
+    """Whether this process talks to the user: alone, or the first of those that ``torchrun`` started."""
+    return os.environ.get("WORLD_SIZE", "1") == "1" or os.environ.get("RANK", "0") == "0"
 
 
 class Report(Protocol):

@@ -27,7 +27,7 @@ from nbfnet.prediction.predictor import Predictor
 from nbfnet.training.loop import train as learn
 from nbfnet.training.new_facts import on_known_relations
 from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.start import begin
+from nbfnet.training.start import begin, device_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Run:
             relation: a name, or None if it is asked; a homogeneous graph needs none.
             tail: a name, or None if it is asked.
             k: how many answers.
-            exclude_known: leave out what is a fact already.
+            exclude_known: leave out the facts of the graph that it is asked on; held-out links are none.
             types: only entities of these types.
             candidates: only these entities.
         """
@@ -84,7 +84,7 @@ class Run:
 
     def evaluate(self, split: Split = "test", *, sample: int | None = None) -> RankingResult | PairResult:
         """How well the links of the dataset's split rank."""
-        device = self.config.training.device
+        device = device_of(self.config)
         facts = facts_of(self.dataset, split)
         scorer = NetworkScorer(self.folder.network(self.dataset, device), facts.message_csr, device)
         return evaluate(scorer, self.dataset, split, sample=sample)

@@ -51,6 +51,7 @@ def test_the_study_counts_every_prediction(benchmark_module: Callable[[str], Mod
     found = study(run, 6, only_first=False)
     assert found.compared == 6 == found.asked - found.no_path - found.no_other
     assert 0 <= found.top_falls_further <= 1
+    assert 0 <= found.heaviest_falls_further <= 1
     assert 0 < found.seconds <= found.slowest
     only_first = study(run, 1)
     assert only_first.compared == 1 <= only_first.asked - only_first.no_path - only_first.no_other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import numpy as np
@@ -132,6 +133,39 @@ def test_other_queries_on_the_same_facts(nbfnet, runs, small):
     assert asked["dataset"] == "knowledge, test.txt"
 
 
+def test_the_held_out_links_that_are_not_asked_are_known_answers(nbfnet, runs, small, tmp_path):
+    """Asked a link at a time, the test links have the ranks that they have together."""
+    ranks = []
+    for line in (small.knowledge / "test.txt").read_text().splitlines():
+        (tmp_path / "one.tsv").write_text(line + "\n")
+        asked = nbfnet("evaluate", runs / "knowledge", "--queries", tmp_path / "one.tsv", "--json").document
+        ranks.append(asked["metrics"]["mr"])
+    own = nbfnet("evaluate", runs / "knowledge", "--json").document
+    assert own["metrics"]["mr"] == pytest.approx(np.mean(ranks))
+
+
+def test_queries_by_readable_names(nbfnet, runs, small, tmp_path):
+    names = {f"e{i}": f"Thing {i}" for i in range(20)}
+    shutil.copytree(runs / "knowledge", tmp_path / "run")
+    (tmp_path / "run" / "data" / "train" / "entities" / "labels.json").write_text(json.dumps(names))
+    lines = [line.split() for line in (small.knowledge / "test.txt").read_text().splitlines()]
+    readable = "".join(f"{names.get(h, h)}\t{r}\t{names.get(t, t)}\n" for h, r, t in lines)
+    assert "Thing" in readable
+    (tmp_path / "readable.tsv").write_text(readable)
+    plain = small.knowledge / "test.txt"
+    for facts in ([], ["--facts", small.knowledge / "train.txt"]):
+        first, second = (
+            nbfnet("evaluate", tmp_path / "run", *facts, "--queries", file, "--json").document
+            for file in (tmp_path / "readable.tsv", plain)
+        )
+        assert comparable(first) == comparable(second)
+
+
+def test_a_sample_of_pairs(nbfnet, runs):
+    ended = nbfnet("evaluate", runs / "homogeneous", "--sample", "5")
+    assert "5 of 7 links were drawn: the AUROC of all lies in" in ended.out
+
+
 def test_other_facts_of_a_homogeneous_graph(nbfnet, runs, small, tmp_path):
     """Asked on the edges it learned from, as a file, a network gives what it gave on its own."""
     facts, queries = small.homogeneous / "train.txt", small.homogeneous / "test.txt"
@@ -163,9 +197,10 @@ def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
     nbfnet(*ask).assert_refused("queries.tsv: unknown entity 'e777'", "what to do")
     nbfnet(*ask, "--facts", facts).assert_refused("unknown entity 'e777'")
     queries.write_text("e0\tr9\te1\n")
-    nbfnet(*ask).assert_refused("queries.tsv: unknown relation 'r9'", "never saw")
+    nbfnet(*ask).assert_refused("queries.tsv: unknown relation 'r9'", "correct the name")
+    nbfnet(*ask, "--split", "valid").assert_refused("--queries", "--split valid")
     queries.write_text("e0 e1\n")
-    nbfnet(*ask).assert_refused("queries.tsv")
+    nbfnet(*ask).assert_refused("queries.tsv: this is a homogeneous graph", "same columns")
     nbfnet("evaluate", runs / "homogeneous", "--facts", facts, "--queries", facts).assert_refused("train.txt")
     (tmp_path / "facts.tsv").write_text("e0\tunheard\te1\n")
     queries.write_text("e0\tr0\te1\n")

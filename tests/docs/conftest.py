@@ -1,8 +1,7 @@
 """Pages that are run: their command lines and their Python, from top to bottom, in a folder of the test's own.
 
 - A fenced block ``console`` is run. ``$ nbfnet ...`` runs in this process, ``$ cat FILE`` and ``$ head -n N FILE`` show
-  a file; one that is not there yet is written, as the reader is to write it. What is shown must come out again; a line
-  ``...`` stands for any lines.
+  a file. What is shown must come out again; a line ``...`` stands for any lines.
 - A fenced block ``python`` is run too: as a doctest if it has prompts, else as it stands.
 - A fenced block ``sh`` takes too long: its ``nbfnet`` commands are only parsed.
 
@@ -123,7 +122,7 @@ class Page:
             refused = bool(command.shown) and command.shown[0].startswith("Error: ")
             assert code == (2 if refused else 0), f"{where}\nexit code {code}\n{output}"
         else:
-            output = _show_file(program, arguments, command.shown)
+            output = _show_file(program, arguments)
         got = [line.rstrip() for line in output.rstrip("\n").split("\n")]
         if REWRITE and command.shown and ANY_LINES not in command.shown:
             self._replaced.append((command, got))
@@ -155,14 +154,12 @@ class Page:
         self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _show_file(program: str, arguments: list[str], shown: list[str]) -> str:
+def _show_file(program: str, arguments: list[str]) -> str:
     file = Path(arguments[-1])
     if program == "head":
         assert arguments[0] == "-n"
         return "\n".join(file.read_text(encoding="utf-8").splitlines()[: int(arguments[1])])
     assert program == "cat", f"no test knows how to run {program!r}"
-    if not file.exists():
-        file.write_text("\n".join(shown).rstrip() + "\n", encoding="utf-8")
     return file.read_text(encoding="utf-8")
 
 

@@ -14,6 +14,7 @@ import torch
 import nbfnet
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.given_negatives import evaluate_given, ogb_metrics
+from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.datasets.ogb import read_biokg
@@ -68,6 +69,20 @@ def test_only_the_given_entities_count(knowledge, table_scorer):
             shown = getattr(result.overall, side).document()
             assert shown["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
             assert shown["hits@1"] == pytest.approx(np.mean(np.array(ranks) <= 1))
+
+
+def test_a_sample(knowledge, table_scorer):
+    generator = np.random.default_rng(3)
+    links, nodes = knowledge.valid, knowledge.train.num_nodes
+    scores = table_scorer(torch.from_numpy(generator.random((6, nodes, nodes))))
+    negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 7)).astype(np.int32) for _ in range(2)))
+    drawn = draw_links(len(links), 3, seed=5)
+    result, _ = evaluate_given(scores, named(knowledge), "valid", negatives, sample=3, seed=5)
+    chosen = dataclasses.replace(named(knowledge), valid=links.take(drawn))
+    own = GivenNegatives(head=negatives.head[drawn], tail=negatives.tail[drawn])
+    expected, _ = evaluate_given(scores, chosen, "valid", own)
+    assert result.metrics == expected.metrics
+    assert (result.sample.links, result.sample.of, expected.sample) == (3, len(links), None)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ogb") is None, reason="ogb is not installed")

@@ -56,12 +56,20 @@ def test_a_network_equals_scikit_learn_on_its_scores(homogeneous, batch_size):
     document = result.document()
     assert document["metrics"] == {"auroc": result.metrics.auroc, "ap": result.metrics.ap}
     assert document["queries"] == 2 * len(homogeneous.test)
-    assert {"dataset", "split", "protocol", "ties", "queries", "metrics", "by_category", "seconds"} == set(document)
+    assert {"dataset", "split", "protocol", "ties", "queries", "metrics", "by_category", "sample", "seconds"} == set(
+        document
+    )
 
 
 def test_a_sample(homogeneous, table_scorer):
     table = np.random.default_rng(0).random((1, 30, 30))
-    assert evaluate(table_scorer(table), homogeneous, sample=5).links == 5
+    drawn = evaluate(table_scorer(table), homogeneous, sample=5)
+    assert drawn.links == 5
+    sample = drawn.document()["sample"]
+    assert (sample["links"], sample["of"], sample["seed"]) == (5, 13, 0)
+    low, high = sample["auroc_interval"]
+    assert 0 <= low < drawn.metrics.auroc < high <= 1
+    assert evaluate(table_scorer(table), homogeneous).document()["sample"] is None
 
 
 def test_scores_that_are_not_numbers(homogeneous, table_scorer):

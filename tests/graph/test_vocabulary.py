@@ -110,6 +110,34 @@ def test_a_shared_label_is_ambiguous_and_lists_the_names() -> None:
         many.id("Springfield")
 
 
+def test_short_forms() -> None:
+    names = [
+        "/people/person/nationality",
+        "/film/film/language",
+        "/tv/language",
+        "http://x.org/Berlin#",
+        "m.1",
+        "m.2",
+        "Rome",
+    ]
+    labels = {"m.1": "oliver hardy (Q72911)", "m.2": "hardy (film) (Q1)", "Rome": "Roma (city)"}
+    vocabulary = Vocabulary.of(names, labels=labels)
+    for short, full in (("nationality", 0), ("Berlin", 3), ("oliver hardy", 4), ("hardy (film)", 5), ("Roma", 6)):
+        assert vocabulary.find(short) == full
+        assert not vocabulary.knows(short)
+        with pytest.raises(UnknownNameError):
+            vocabulary.id(short)
+    for exact in (*names, *labels.values()):
+        assert vocabulary.find(exact) == vocabulary.id(exact)
+    with pytest.raises(AmbiguousNameError, match=r"'language'.*'/film/film/language', '/tv/language'"):
+        vocabulary.find("language")
+    with pytest.raises(UnknownNameError, match="did you mean 'nationality'"):
+        vocabulary.find("natoinality")
+    assert Vocabulary.of(["a/b", "b"]).find("b") == 1  # a name before a short form
+    with pytest.raises(UnknownNameError):
+        Vocabulary.numbered(3).find("x")
+
+
 def test_with_labels_replaces_them() -> None:
     vocabulary = Vocabulary.of(["a", "b"], labels={"a": "Alpha"}).with_labels({"b": "Beta"})
     assert [vocabulary.label(i) for i in range(2)] == ["a", "Beta"]
@@ -130,6 +158,18 @@ def test_a_misspelt_name_suggests_the_closest(asked: str, best: str) -> None:
     assert repr(asked) in str(caught.value)
     assert repr(best) in str(caught.value)
     assert "entity" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "best"),
+    [("breathe", "breathe.v.01"), ("stephen spielberg", "Steven Spielberg (Q8877)"), ("xaris", "Paris")],
+)
+def test_among_very_many_names(asked: str, best: str) -> None:
+    names = [f"{word}.{i % 7}" for i in range(5_000) for word in (f"m/0{i:x}", f"synset{i}", f"{i * 7919}")]
+    vocabulary = Vocabulary.of(dict.fromkeys([*names, "breathe.v.01", "Steven Spielberg (Q8877)", "Paris"]))
+    with pytest.raises(UnknownNameError) as caught:
+        vocabulary.id(asked)
+    assert caught.value.suggestions[0] == best
 
 
 def test_only_what_the_graph_has_is_suggested() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -127,6 +128,31 @@ def test_a_file_cut_at_any_byte_is_gone_on_with(tmp_path):
         assert file.read_bytes() == whole.read_bytes()
         assert not progress.exists()
         file.unlink()
+
+
+def test_a_disk_that_fills_up_while_answering_keeps_what_was_answered(tmp_path):
+    resource = pytest.importorskip("resource", reason="files have no limit here")
+    file, before = tmp_path / "answers.csv", resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        with pytest.raises(
+            GraphFormatError, match=r"answers\.csv: it cannot be written[\s\S]*the same command goes on"
+        ):
+            write_answers(file, QUERIES, Answerer(), "same")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not file.exists()
+    assert 0 < write_answers(file, QUERIES, Answerer(), "same") < len(QUERIES)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_disk_without_room_for_the_file_keeps_what_was_answered(tmp_path):
+    file = tmp_path / "answers.csv"
+    file.with_name("answers.csv.part").symlink_to("/dev/full")
+    with pytest.raises(GraphFormatError, match=r"answers\.csv: it cannot be written[\s\S]*the same command goes on"):
+        write_answers(file, QUERIES, Answerer(), "same")
+    assert not file.exists()
+    assert write_answers(file, QUERIES, Answerer(), "same") == len(QUERIES)
 
 
 def test_what_was_begun_with_something_else_is_begun_anew(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 
@@ -39,6 +40,19 @@ def fewer_run(small_config, tmp_path_factory):
 
 def by_name(answers):
     return {answer.name: (answer.probability, answer.known) for answer in answers}
+
+
+def test_where_a_network_was_trained_need_not_be_where_it_is_asked(sigmoid_run, tmp_path):
+    shutil.copytree(sigmoid_run.folder.path, tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
+    manifest["config"]["training"]["device"] = "cuda:77"
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    query = QUERIES[0]
+    expected = by_name(sigmoid_run.predict(*query))
+    assert by_name(ask(open_predictor([tmp_path / "run"]), *query, Wanted())) == expected
+    moved = nbfnet.Run.open(tmp_path / "run")
+    assert by_name(moved.predict(*query)) == expected
+    assert moved.evaluate(sample=2).metrics == sigmoid_run.evaluate(sample=2).metrics
 
 
 def test_several_networks_answer_with_the_mean_of_their_probabilities(sigmoid_run, shuffled_run):

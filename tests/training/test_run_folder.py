@@ -125,6 +125,8 @@ def test_a_manifest_with_a_value_of_another_type(path, key, value):
         (("metrics",), {"epoch": "first", "step": 1, "valid": {}}),
         (("metrics",), {"epoch": 1, "step": 1, "valid": {"mrr": "high"}}),
         (("metrics",), {"epoch": 1, "step": 1, "valid": [0.5]}),
+        (("calibration",), {"epoch": 1, "logit": [0.5, 0.7]}),
+        (("calibration",), {"epoch": 1, "logit": [0.5], "probability": ["half"]}),
     ],
 )
 def test_a_manifest_with_a_wrong_value_inside(path, keys, value):
@@ -177,6 +179,16 @@ def test_a_graph_that_is_damaged(path, knowledge, config, tmp_path):
         file.unlink()
         with pytest.raises(RunFolderError, match="data"):
             folder.dataset()
+
+
+@pytest.mark.parametrize("name", ["train/head.npy", "valid/relation.npy", "test/tail.npy"])
+@pytest.mark.parametrize("number", [-1, 10_000])
+def test_a_number_that_stands_for_no_name(path, name, number):
+    ids = np.load(path / "data" / name).copy()
+    ids[0] = number
+    np.save(path / "data" / name, ids)
+    with pytest.raises(RunFolderError, match="stands for no name"):
+        RunFolder.open(path).dataset()
 
 
 def test_arrays_that_are_pickles_are_never_loaded(path, tmp_path):

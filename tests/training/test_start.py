@@ -58,6 +58,12 @@ def test_configurations_that_cannot_work_leave_nothing(tmp_path, knowledge, tabl
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_run_that_is_there_is_never_overwritten(tmp_path, knowledge, learn):
+    learn(tmp_path / "run", knowledge, epochs=1)
+    with pytest.raises(RunFolderError, match=r"exists already[\s\S]*--resume"):
+        begin(tmp_path / "run", knowledge)
+
+
 def test_devices():
     assert has_device("cpu")
     assert not has_device("gpu") and not has_device("") and not has_device("cuda:99")

@@ -12,9 +12,8 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from nbfnet.cli.output import accept_any_name, print_text, report_error
-from nbfnet.distributed import leads
 from nbfnet.errors import NbfnetError, closest
-from nbfnet.progress import show_progress
+from nbfnet.progress import leads, show_progress
 
 COMMANDS = ("demo", "data", "paths", "train", "evaluate", "predict", "explain", "rules", "info", "reproduce")
 

@@ -9,7 +9,7 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
-from nbfnet.distributed import ALONE, Team, gather_team
+from nbfnet.distributed import gather_team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.baselines import BASELINES
 from nbfnet.evaluation.evaluator import evaluate as evaluate_scorer
@@ -18,14 +18,14 @@ from nbfnet.evaluation.given_negatives import evaluate_given
 from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.graph.datasets.given import given_negatives
-from nbfnet.graph.graph import Dataset
 from nbfnet.training.new_facts import read_new_facts
 from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.start import has_device
+from nbfnet.training.start import device_of
 
 SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
 Ties = Annotated[
-    TiePolicy, typer.Option(help="Where candidates with the answer's score stand: before it, behind, half.")
+    TiePolicy,
+    typer.Option(help="Where candidates with the answer's score stand: half before it, behind it, before it."),
 ]
 Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, in place of the run's own.")]
 Baselines = Annotated[
@@ -57,42 +57,28 @@ def evaluate(
     dataset = learned = folder.dataset()
     if facts is not None and queries is None:
         raise EvaluationError("--facts gives another graph: give the links to ask on it as well, with --queries")
+    if queries is not None and split == "valid":
+        raise EvaluationError("--queries takes the place of the run's own links: leave out --split valid")
     if queries is not None:
-        dataset, split = read_new_facts(learned, facts, queries), "test"
-    config = folder.config()
-    # A network may be asked where it could not have been trained.
-    device = config.training.device if has_device(config.training.device) else "cpu"
+        dataset = read_new_facts(learned, facts, queries)
+    device = device_of(folder.config())
     network = folder.network(learned, device)
     graph = facts_of(dataset, split)
     with gather_team(device) as team:
-        scorer = NetworkScorer(network, graph.message_csr, device)
-        given = given_negatives(dataset.name, split) if sample is None else None
-        if given is not None:
-            result, official = evaluate_given(scorer, dataset, split, given, ties=ties, team=team)
-            document = {**result.document(), "ogb": official}
-        else:
-            document = _evaluate(scorer, dataset, split, ties, sample, seed, team)
-        others = {
-            name: _evaluate(make(graph), dataset, split, ties, sample, seed, team)
-            for name, make in BASELINES.items()
-            if baselines
-        }
+        given = given_negatives(dataset.name, split)
+
+        def measure(scorer: Scorer) -> dict[str, Any]:
+            options: dict[str, Any] = {"ties": ties, "sample": sample, "seed": seed, "team": team}
+            if given is None:
+                return evaluate_scorer(scorer, dataset, split, **options).document()
+            result, official = evaluate_given(scorer, dataset, split, given, **options)
+            return {**result.document(), "ogb": official}
+
+        document = measure(NetworkScorer(network, graph.message_csr, device))
         if baselines:
-            document["baselines"] = {name: other["metrics"] for name, other in others.items()}
+            document["baselines"] = {name: measure(make(graph))["metrics"] for name, make in BASELINES.items()}
         if team.leads:
             print_json(document) if json else _print(document)
-
-
-def _evaluate(
-    scorer: Scorer,
-    dataset: Dataset,
-    split: Split,
-    ties: TiePolicy,
-    sample: int | None,
-    seed: int,
-    team: Team = ALONE,
-) -> dict[str, Any]:
-    return evaluate_scorer(scorer, dataset, split, ties=ties, sample=sample, seed=seed, team=team).document()
 
 
 def _print(document: dict[str, Any]) -> None:
@@ -103,10 +89,11 @@ def _print(document: dict[str, Any]) -> None:
     print_table(rows, ("", *names))
     print_text()
     print_text(f"{document['protocol']}; ties {document['ties']}; {document['seconds']:.1f} s")
-    if document.get("sample"):
-        low, high = document["sample"]["mrr_interval"]
-        drawn, total = document["sample"]["links"], document["sample"]["of"]
-        print_text(f"{drawn:,} of {total:,} links were drawn: the MRR of all lies in {low:.4f} to {high:.4f} (95 %)")
+    if sample := document.get("sample"):
+        metric = "mrr" if "mrr_interval" in sample else "auroc"
+        low, high = sample[f"{metric}_interval"]
+        drawn = f"{sample['links']:,} of {sample['of']:,} links were drawn"
+        print_text(f"{drawn}: the {metric.upper()} of all lies in {low:.4f} to {high:.4f} (95 %)")
     _print_parts(document)
 
 

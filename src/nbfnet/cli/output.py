@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from nbfnet.distributed import leads
+from nbfnet.progress import leads
 
 _ENDLESS = 10_000  # columns, where nothing says how wide the output may be
 # A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.

@@ -86,13 +86,13 @@ def _answer(
     scores = closest_nodes(graph, method, start, k=None if to else k, selection=selection, **parameters)
     best = None
     if to is not None:
-        wanted = graph.entities[graph.entities.id(to)]
+        wanted = graph.entities[graph.entities.find(to)]
         scores = [score for score in scores if score.node == wanted]
         if METHODS[method].semiring is not PLUS_TIMES:
             best = path(graph, method, start, to, selection=selection)
     return {
         "method": method,
-        "from": graph.entities[graph.entities.id(start)],
+        "from": graph.entities[graph.entities.find(start)],
         "scores": [{"node": score.node, "score": _finite(score.score)} for score in scores],
         "path": None if best is None else [step._asdict() for step in best.steps],
     }
@@ -146,7 +146,7 @@ def _selection(
 ) -> EdgeSelection:
     if not (only or inverse or directed):
         return EdgeSelection(weights=weights)
-    backwards = [graph.relations[graph.relations.id(name)] for name in inverse]
-    followed = [graph.relations[graph.relations.id(name)] for name in only] or list(graph.relations)
+    backwards = [graph.relations[graph.relations.find(name)] for name in inverse]
+    followed = [graph.relations[graph.relations.find(name)] for name in only] or list(graph.relations)
     along = [name for name in followed if name not in backwards]
     return EdgeSelection(along, [*([] if directed else along), *backwards], weights)

@@ -30,7 +30,9 @@ Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="Who is
 Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="What is asked.")]
 Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The other end, if the head is asked.")]
 Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many answers.")]
-ExcludeKnown = Annotated[bool, typer.Option("--exclude-known", help="Leave out what is a fact already.")]
+ExcludeKnown = Annotated[
+    bool, typer.Option("--exclude-known", help="Leave out facts of the graph it is asked on; held-out links are none.")
+]
 CandidateType = Annotated[
     list[str] | None, typer.Option("--type", metavar="TYPE", help="Only entities of this type. May be repeated.")
 ]
@@ -125,7 +127,7 @@ def _print(answers: Answers, graph: Graph) -> None:
     given = answers.query()
     labels = {
         role: (graph.relations if role == "relation" else graph.entities).label(
-            (graph.relations if role == "relation" else graph.entities).id(name)
+            (graph.relations if role == "relation" else graph.entities).find(name)
         )
         for role, name in given.items()
     }

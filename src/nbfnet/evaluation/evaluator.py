@@ -10,10 +10,10 @@ from nbfnet.distributed import ALONE, Team
 from nbfnet.evaluation.categories import CATEGORIES, relation_categories
 from nbfnet.evaluation.filtering import RankingProtocol, Split
 from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
-from nbfnet.evaluation.link_sample import draw_links, mean_interval
+from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.pair_evaluator import evaluate_pairs
 from nbfnet.evaluation.ranks import TiePolicy
-from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, Sample
+from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Int32
@@ -81,7 +81,7 @@ def evaluate_ranking(
         overall=DirectedMetrics.of(ranks, ties),
         by_category=by_category,
         by_relation=by_relation,
-        sample=_describe_sample(ranks, ties, total, seed) if len(links) < total else None,
+        sample=describe_sample(ranks, ties, total, seed),
         seconds=time.perf_counter() - begin,
     )
 
@@ -103,10 +103,3 @@ def _break_down(
         for r in np.unique(relation).tolist()
     )
     return by_category, by_relation
-
-
-def _describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) -> Sample:
-    """The two ranks of a link are no independent draws: the interval is over links."""
-    reciprocal = (1 / ranks.head.rank(ties) + 1 / ranks.tail.rank(ties)) / 2
-    low, high = mean_interval(reciprocal, total)
-    return Sample(len(reciprocal), total, seed, low, high)

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Split, links_of
 from nbfnet.evaluation.link_ranks import LinkRanks
+from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.ranks import Ranks, TiePolicy
-from nbfnet.evaluation.result import DirectedMetrics, RankingResult
+from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
@@ -34,10 +36,12 @@ def evaluate_given(
     negatives: GivenNegatives,
     *,
     ties: TiePolicy = "realistic",
+    sample: int | None = None,
+    seed: int = 0,
     batch_size: int = 16,
     team: Team = ALONE,
 ) -> tuple[RankingResult, dict[str, float] | None]:
-    """Rank the answers of a split's links against their given negatives.
+    """Rank the answers of a split's links against their given negatives; arguments as of ``evaluate``.
 
     Returns:
         The result, and the metrics of ogb's own evaluator on the same scores; None where ogb is not installed.
@@ -45,31 +49,40 @@ def evaluate_given(
     Raises:
         EvaluationError: the split has no links, or a score is not a number.
     """
-    begin, links = time.perf_counter(), links_of(dataset, split)
+    begin, given = time.perf_counter(), links_of(dataset, split)
+    drawn = draw_links(len(given), sample, seed)
+    links = given.take(drawn)
+    tails = np.concatenate([links.tail[:, None], negatives.tail[drawn]], axis=1)
+    heads = np.concatenate([links.head[:, None], negatives.head[drawn]], axis=1)
     backwards = invert(links.relation, dataset.train.num_relations)
     with stage(f"evaluating {dataset.name}, {split}") as report:
-        tail = _scores(scorer, links.head, links.relation, links.tail, negatives.tail, batch_size, team)
-        report(0.5)
-        head = _scores(scorer, links.tail, backwards, links.head, negatives.head, batch_size, team)
+        tail = _scores(scorer, links.head, links.relation, tails, batch_size, team, lambda done: report(done / 2))
+        head = _scores(scorer, links.tail, backwards, heads, batch_size, team, lambda done: report((1 + done) / 2))
+    ranks = LinkRanks(head=_ranks(head), tail=_ranks(tail))
     result = RankingResult(
         dataset=dataset.name,
         split=split,
         protocol=f"OGB: heads and tails, each against {negatives.tail.shape[1]} given negatives",
         ties=ties,
-        overall=DirectedMetrics.of(LinkRanks(head=_ranks(head), tail=_ranks(tail)), ties),
+        overall=DirectedMetrics.of(ranks, ties),
         by_category={},
         by_relation=(),
-        sample=None,
+        sample=describe_sample(ranks, ties, len(given), seed),
         seconds=time.perf_counter() - begin,
     )
     return result, ogb_metrics(dataset.name, np.concatenate([tail, head]))
 
 
 def _scores(
-    scorer: Scorer, source: Int32, relation: Int32, answer: Int32, negatives: Int32, batch_size: int, team: Team
+    scorer: Scorer,
+    source: Int32,
+    relation: Int32,
+    candidates: Int32,
+    batch_size: int,
+    team: Team,
+    progress: Callable[[float], None],
 ) -> Float64:
-    """(query, 1 + negative) scores, the answer's first."""
-    candidates = np.concatenate([answer[:, None], negatives], axis=1)
+    """(query, 1 + negative) scores of candidates, the answer's first."""
     scores = np.zeros(candidates.shape)
     own = team.share(len(source))
     for begin in range(own.start, own.stop, batch_size):
@@ -77,6 +90,7 @@ def _scores(
         # Copies: the arrays of a store cannot be written, and tensors of them would give a warning.
         ids = (torch.from_numpy(part[batch].astype(np.int64)) for part in (source, relation, candidates))
         scores[batch] = scorer.score(*ids).cpu().numpy()
+        progress((batch.stop - own.start) / (own.stop - own.start))
     team.add(torch.from_numpy(scores))  # every process knows those of its own queries
     if np.isnan(scores).any():
         raise EvaluationError(

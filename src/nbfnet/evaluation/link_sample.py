@@ -7,7 +7,7 @@ import numpy as np
 from nbfnet.errors import EvaluationError
 from nbfnet.graph.triplets import Float64, Int64
 
-_NORMAL_95 = 1.959963984540054  # the standard normal lies within +- this with probability 95 %
+NORMAL_95 = 1.959963984540054  # the standard normal lies within +- this with probability 95 %
 
 
 def draw_links(total: int, sample: int | None, seed: int) -> Int64:
@@ -28,5 +28,5 @@ def mean_interval(values: Float64, total: int) -> tuple[float, float]:
     if n < 2:
         return 0.0, 1.0
     mean = float(np.mean(values))
-    half = _NORMAL_95 * float(np.std(values, ddof=1)) * ((1 - n / total) / n) ** 0.5
+    half = NORMAL_95 * float(np.std(values, ddof=1)) * ((1 - n / total) / n) ** 0.5
     return max(0.0, mean - half), min(1.0, mean + half)

@@ -12,8 +12,8 @@ from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Split, links_of
 from nbfnet.evaluation.link_sample import draw_links
-from nbfnet.evaluation.pair_metrics import PairMetrics
-from nbfnet.evaluation.result import PairResult
+from nbfnet.evaluation.pair_metrics import PairMetrics, auroc_interval
+from nbfnet.evaluation.result import PairResult, Sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Float64, Int32
@@ -51,8 +51,15 @@ def evaluate_pairs(
         protocol=f"links against as many pairs that are edges nowhere in the graph, seed {seed}",
         links=len(links),
         metrics=PairMetrics.of(positive, negative),
+        sample=_describe_sample(positive, negative, len(given), seed),
         seconds=time.perf_counter() - begin,
     )
+
+
+def _describe_sample(positive: Float64, negative: Float64, total: int, seed: int) -> Sample | None:
+    if len(positive) == total:
+        return None
+    return Sample(len(positive), total, seed, "auroc", auroc_interval(positive, negative))
 
 
 def negative_pairs(dataset: Dataset, split: Split, count: int, seed: int) -> tuple[Int32, Int32]:

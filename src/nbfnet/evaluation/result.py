@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from nbfnet.evaluation.filtering import Split
 from nbfnet.evaluation.link_ranks import LinkRanks
+from nbfnet.evaluation.link_sample import mean_interval
 from nbfnet.evaluation.metrics import RankMetrics
 from nbfnet.evaluation.pair_metrics import PairMetrics
 from nbfnet.evaluation.ranks import TiePolicy
@@ -44,13 +45,30 @@ class RelationMetrics:
 
 @dataclass(frozen=True)
 class Sample:
-    """Links drawn at random in place of all, and where the MRR of all lies with 95 % confidence."""
+    """Links drawn at random in place of all, and where a metric of all lies with 95 % confidence."""
 
     links: int
     of: int
     seed: int
-    mrr_low: float
-    mrr_high: float
+    metric: str
+    interval: tuple[float, float]
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        interval = {f"{self.metric}_interval": list(self.interval)}
+        return {"links": self.links, "of": self.of, "seed": self.seed, **interval}
+
+
+def describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) -> Sample | None:
+    """The sample of ``total`` links that was ranked; None if it is all of them.
+
+    The two ranks of a link are no independent draws: the interval is over links.
+    """
+    drawn = len(ranks.head)
+    if drawn == total:
+        return None
+    reciprocal = (1 / ranks.head.rank(ties) + 1 / ranks.tail.rank(ties)) / 2
+    return Sample(drawn, total, seed, "mrr", mean_interval(reciprocal, total))
 
 
 @dataclass(frozen=True)
@@ -74,7 +92,6 @@ class RankingResult:
 
     def document(self) -> dict[str, Any]:
         """The JSON of ``nbfnet evaluate``."""
-        sample = self.sample
         return {
             "dataset": self.dataset,
             "split": self.split,
@@ -88,14 +105,7 @@ class RankingResult:
                 {"relation": row.relation, "category": row.category, **row.metrics.document()}
                 for row in self.by_relation
             ],
-            "sample": None
-            if sample is None
-            else {
-                "links": sample.links,
-                "of": sample.of,
-                "seed": sample.seed,
-                "mrr_interval": [sample.mrr_low, sample.mrr_high],
-            },
+            "sample": None if self.sample is None else self.sample.document(),
             "seconds": self.seconds,
         }
 
@@ -109,6 +119,7 @@ class PairResult:
     protocol: str
     links: int  # and as many negative pairs
     metrics: PairMetrics
+    sample: Sample | None
     seconds: float
 
     def document(self) -> dict[str, Any]:
@@ -121,5 +132,6 @@ class PairResult:
             "queries": 2 * self.links,
             "metrics": self.metrics.document(),
             "by_category": {},
+            "sample": None if self.sample is None else self.sample.document(),
             "seconds": self.seconds,
         }

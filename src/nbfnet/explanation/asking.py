@@ -23,7 +23,7 @@ def explain_named(member: Member, head: str, relation: str, tail: str, *, k: int
         ExplanationError: k or beam is less than 1, or the network's weights are broken.
     """
     entities, relations = member.graph.entities, member.graph.relations
-    return _explain(member, entities.id(head), relations.id(relation), entities.id(tail), k, beam)
+    return _explain(member, entities.find(head), relations.find(relation), entities.find(tail), k, beam)
 
 
 def rules_of(member: Member, relation: str, *, predictions: int = 50, k: int = 3, seed: int = 0) -> list[Rule]:
@@ -34,7 +34,7 @@ def rules_of(member: Member, relation: str, *, predictions: int = 50, k: int = 3
         ExplanationError: the graph has no fact of the relation.
     """
     graph = member.graph
-    facts = np.flatnonzero(graph.triplets.relation == graph.relations.id(relation))
+    facts = np.flatnonzero(graph.triplets.relation == graph.relations.find(relation))
     if not len(facts):
         raise ExplanationError(f"{graph.name} has no fact of the relation {relation!r} to explain; choose another one")
     drawn = np.random.default_rng(seed).permutation(facts)[:predictions]

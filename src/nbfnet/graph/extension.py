@@ -13,8 +13,8 @@ from nbfnet.graph.vocabulary import Vocabulary
 
 
 def with_entities(graph: Graph, names: Iterable[str]) -> Graph:
-    """The graph with these entities too; those it lacks become isolated nodes after all others."""
-    new = [name for name in dict.fromkeys(names) if name not in graph.entities]
+    """The graph with these entities too, named or labelled; those it lacks become isolated nodes after all others."""
+    new = [name for name in dict.fromkeys(names) if not graph.entities.knows(name)]
     if not new:
         return graph
     entities = Vocabulary.of([*graph.entities, *new], labels=graph.entities.labels)

@@ -55,6 +55,11 @@ class Triplets:
         weight = None if self.weight is None else self.weight[which]
         return type(self)(self.head[which], self.relation[which], self.tail[which], weight)
 
+    def fit(self, num_nodes: int, num_relations: int) -> bool:
+        """Whether every number is one of so many nodes and relations."""
+        columns = ((self.head, num_nodes), (self.tail, num_nodes), (self.relation, num_relations))
+        return all(len(ids) == 0 or (ids.min() >= 0 and ids.max() < limit) for ids, limit in columns)
+
     def concatenate(self, other: Triplets) -> Self:
         """These triplets, then the other ones; a missing weight counts as 1."""
         weight = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -53,6 +54,10 @@ class Vocabulary(Sequence[str]):
     def __contains__(self, name: object) -> bool:
         return name in self._ids
 
+    def knows(self, name: str) -> bool:
+        """Whether something has that name or label."""
+        return name in self._ids or name in self._owners
+
     def id(self, name: str) -> int:
         """The id of a name or, where no name fits, of the one entry with that label.
 
@@ -62,13 +67,24 @@ class Vocabulary(Sequence[str]):
         found = self._ids.get(name)
         if found is not None:
             return found
-        owners = self._owners.get(name, [])
-        if len(owners) == 1:
-            return owners[0]
-        if owners:
-            raise AmbiguousNameError(self.role, name, [self.names[i] for i in owners])
-        spelt = () if isinstance(self.names, NumberedNames) else self.names  # no number is a misspelling of another
-        raise UnknownNameError(self.role, name, [*spelt, *self._owners])
+        if name not in self._owners:
+            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners])
+        return self._only(name, self._owners[name])
+
+    def find(self, name: str) -> int:
+        """The id of what a person asks for: as ``id``, or the one entry with that short form.
+
+        Short forms are the last part of a path or an IRI, 'nationality' of '/people/person/nationality', and a label
+        without the remark behind it, 'oliver hardy' of 'oliver hardy (Q72911)'.
+
+        Raises:
+            UnknownNameError: as ``id``.
+        """
+        if self.knows(name):
+            return self.id(name)
+        if name not in self._short_forms:
+            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners, *self._short_forms])
+        return self._only(name, self._short_forms[name])
 
     def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
         """The ids of many names."""
@@ -82,6 +98,16 @@ class Vocabulary(Sequence[str]):
     def with_labels(self, labels: Mapping[str, str]) -> Vocabulary:
         """The same vocabulary with other labels."""
         return Vocabulary(self.names, role=self.role, labels=labels)
+
+    def _only(self, name: str, owners: list[int]) -> int:
+        if len(owners) > 1:
+            raise AmbiguousNameError(self.role, name, [self.names[i] for i in owners])
+        return owners[0]
+
+    @property
+    def _spelt(self) -> Sequence[str]:
+        """The names that can be misspelt: no number is a misspelling of another."""
+        return () if isinstance(self.names, NumberedNames) else self.names
 
     @cached_property
     def _ids(self) -> Mapping[str, int]:
@@ -97,9 +123,22 @@ class Vocabulary(Sequence[str]):
                 owners.setdefault(label, []).append(self._ids[name])
         return owners
 
+    @cached_property
+    def _short_forms(self) -> dict[str, list[int]]:
+        forms: dict[str, list[int]] = {}
+        for index, name in enumerate(self._spelt):
+            last = re.split("[/#]", name.rstrip("/#"))[-1]
+            if last not in ("", name):
+                forms.setdefault(last, []).append(index)
+        for label, owners in self._owners.items():
+            plain = re.sub(r"\s*\([^()]*\)$", "", label)
+            if plain not in ("", label):
+                forms.setdefault(plain, []).extend(owners)
+        return forms
+
 
 class AmbiguousNameError(UnknownNameError):
-    """A readable label that several names share: the caller must use one of the names."""
+    """A readable label or short form that several names share: the caller must use one of the names."""
 
     def __init__(self, role: str, name: str, owners: Sequence[str]) -> None:
         super().__init__(role, name, [])

@@ -46,7 +46,6 @@ def forward(
 
 def backward(
     grad_out: Tensor,
-    out: Tensor,
     source: Tensor,
     edge_representation: Tensor,
     boundary: Tensor,
@@ -64,7 +63,7 @@ def backward(
     of_weight = memory.empty((len(source_index) if weight_gradient else 0,), source.dtype)
     inputs = (*like, indptr, source_index, relation, weight)
     outputs = (of_source, of_edges, of_boundary, of_weight if weight_gradient else None)
-    arrays = _arrays(grad_out, out, *inputs, *outputs)
+    arrays = _arrays(grad_out, *inputs, *outputs)
     _kernel().relational_spmm_backward(*arrays, message, aggregate, torch.get_num_threads())
     return of_source, of_edges, of_boundary, of_weight
 

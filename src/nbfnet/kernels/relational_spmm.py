@@ -104,7 +104,7 @@ _INPUTS = (
 torch.library.define("nbfnet::relational_spmm", f"({_INPUTS}) -> Tensor")
 torch.library.define(
     "nbfnet::relational_spmm_backward",
-    f"(Tensor grad_out, Tensor out, {_INPUTS}, bool weight_gradient) -> (Tensor, Tensor, Tensor, Tensor)",
+    f"(Tensor grad_out, {_INPUTS}, bool weight_gradient) -> (Tensor, Tensor, Tensor, Tensor)",
 )
 torch.library.impl("nbfnet::relational_spmm", "cpu")(cpu.forward)
 torch.library.impl("nbfnet::relational_spmm_backward", "cpu")(cpu.backward)
@@ -116,7 +116,7 @@ def _fake_forward(*inputs: Any) -> Tensor:
     return fake
 
 
-def _fake_backward(grad_out: Tensor, out: Tensor, *inputs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _fake_backward(grad_out: Tensor, *inputs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     source, edge_representation, boundary, source_index = (inputs[i] for i in (0, 1, 2, 4))
     num_weights = len(source_index) if inputs[9] else 0
     of_source, of_edges, of_boundary = (t.new_empty(t.shape) for t in (source, edge_representation, boundary))
@@ -125,14 +125,13 @@ def _fake_backward(grad_out: Tensor, out: Tensor, *inputs: Any) -> tuple[Tensor,
 
 def _save_for_backward(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     *tensors, ctx.message, ctx.aggregate = inputs
-    ctx.save_for_backward(output, *tensors)
+    ctx.save_for_backward(*tensors)
 
 
 def _backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
-    out, *tensors = ctx.saved_tensors
     weight_gradient = ctx.needs_input_grad[6]
     of_source, of_edges, of_boundary, of_weight = torch.ops.nbfnet.relational_spmm_backward(
-        grad_out, out, *tensors, ctx.message, ctx.aggregate, weight_gradient
+        grad_out, *ctx.saved_tensors, ctx.message, ctx.aggregate, weight_gradient
     )
     return (
         of_source,

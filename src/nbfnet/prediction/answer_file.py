@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from nbfnet.errors import GraphFormatError, QueryError
 from nbfnet.graph.atomic import replacing
 from nbfnet.graph.database import connect, execute
@@ -51,17 +53,24 @@ def write_answers(
         queries: with their numbers.
         answer: answers one.
         identity: of everything that the answers depend on; what was begun with another one is begun anew.
+
+    Raises:
+        GraphFormatError: the ending stands for no format, or the disk is full.
     """
     check_format(file)
     partial = file.with_name(file.name + ".progress")
-    done = _resume(partial, identity)
-    with partial.open("a", encoding="utf-8") as rows, stage(f"answering {len(queries):,} queries") as report:
-        for position, (number, query) in enumerate(queries[done:], start=done):
-            lines = [json.dumps(row, ensure_ascii=False) for row in _rows(number, answer(query))]
-            rows.write("\n".join([*lines, json.dumps({"done": position + 1})]) + "\n")
-            rows.flush()
-            report((position + 1) / len(queries))
-    _convert(partial, file)
+    try:
+        done = _resume(partial, identity)
+        with partial.open("a", encoding="utf-8") as rows, stage(f"answering {len(queries):,} queries") as report:
+            for position, (number, query) in enumerate(queries[done:], start=done):
+                lines = [json.dumps(row, ensure_ascii=False) for row in _rows(number, answer(query))]
+                rows.write("\n".join([*lines, json.dumps({"done": position + 1})]) + "\n")
+                rows.flush()
+                report((position + 1) / len(queries))
+        _convert(partial, file)
+    except (OSError, duckdb.Error) as error:
+        remedy = "make room or choose another place; what was answered is kept, and the same command goes on from there"
+        raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
     partial.unlink()
     return done
 

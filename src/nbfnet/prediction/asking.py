@@ -53,8 +53,8 @@ def ask(
             f"given were head {head!r}, relation {relation!r}, tail {tail!r}"
         )
     ids = graph.entities, graph.relations
-    u, v = (None if name is None else ids[0].id(name) for name in (head, tail))
-    q = None if relation is None else ids[1].id(relation)
+    u, v = (None if name is None else ids[0].find(name) for name in (head, tail))
+    q = None if relation is None else ids[1].find(relation)
     ranking = _rank(predictor, u, q, v, wanted)
     vocabulary = ids[1] if q is None else ids[0]
     answers = tuple(
@@ -85,8 +85,9 @@ def _rank(predictor: Predictor, u: int | None, q: int | None, v: int | None, wan
 def _candidates(graph: Graph, wanted: Wanted) -> Int32 | None:
     if not wanted.restricts_entities:
         return None
-    every = np.arange(graph.num_nodes, dtype=np.int32)
-    allowed = every if wanted.candidates is None else graph.entities.ids(wanted.candidates)
+    allowed = np.arange(graph.num_nodes, dtype=np.int32)
+    if wanted.candidates is not None:
+        allowed = np.array([graph.entities.find(name) for name in wanted.candidates], dtype=np.int32)
     if wanted.types:
         allowed = allowed[np.isin(_types(graph)[allowed], _type_ids(graph, wanted.types))]
     if not len(allowed):

@@ -12,6 +12,7 @@ from nbfnet.prediction.calibration import Calibration
 from nbfnet.prediction.predictor import Member, Predictor
 from nbfnet.training.new_facts import on_known_relations
 from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import device_of
 
 
 def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_facts: Path | None = None) -> Predictor:
@@ -38,8 +39,9 @@ def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_fact
 
 def make_predictor(graph: Graph, runs: Sequence[RunFolder], learned: Sequence[Dataset]) -> Predictor:
     """The networks of some runs on a graph."""
-    members = [_member(graph, run, dataset) for run, dataset in zip(runs, learned, strict=True)]
-    return Predictor(graph, members, runs[0].config().training.device)
+    device = device_of(runs[0].config())
+    members = [_member(graph, run, dataset, device) for run, dataset in zip(runs, learned, strict=True)]
+    return Predictor(graph, members, device)
 
 
 def calibration_of(run: RunFolder) -> Calibration:
@@ -49,8 +51,8 @@ def calibration_of(run: RunFolder) -> Calibration:
     return Calibration.read(document if fitted else None)
 
 
-def _member(graph: Graph, run: RunFolder, dataset: Dataset) -> Member:
+def _member(graph: Graph, run: RunFolder, dataset: Dataset, device: str) -> Member:
     learned = dataset.train
     same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
     numbered = graph if same else on_known_relations(graph, learned, run.path)
-    return Member(run.network(dataset, run.config().training.device), calibration_of(run), numbered)
+    return Member(run.network(dataset, device), calibration_of(run), numbered)

@@ -56,7 +56,7 @@ def _query(file: Path, number: int, row: tuple[str, str, str], graph: Graph) -> 
     for vocabulary, name in ((graph.entities, head), (graph.relations, relation), (graph.entities, tail)):
         if name is not None:
             try:
-                vocabulary.id(name)
+                vocabulary.find(name)
             except UnknownNameError as error:
                 raise GraphFormatError(f"query {number}: {error}", file=file) from None
     return Query(head, relation, tail)

@@ -30,7 +30,7 @@ class KnownAnswers:
         """
         self.num_nodes, self.num_relations = num_nodes, num_relations
         given = reduce(Triplets.concatenate, (_unweighted(part) for part in facts), Triplets.empty())
-        _check_ids(given, num_nodes, num_relations)
+        assert given.fit(num_nodes, num_relations)
         both = with_inverses(given, num_relations)
         answers_of = _sort_by_relation(both, num_nodes, with_inverse_count(num_relations))
         source, answer = np.divmod(np.concatenate(answers_of), num_nodes)
@@ -79,8 +79,3 @@ def _sort_by_relation(triplets: Triplets, num_nodes: int, num_relations: int) ->
 
 def _unweighted(triplets: Triplets) -> Triplets:
     return Triplets(triplets.head, triplets.relation, triplets.tail)
-
-
-def _check_ids(triplets: Triplets, num_nodes: int, num_relations: int) -> None:
-    for ids, limit in ((triplets.head, num_nodes), (triplets.tail, num_nodes), (triplets.relation, num_relations)):
-        assert len(ids) == 0 or (ids.min() >= 0 and ids.max() < limit)

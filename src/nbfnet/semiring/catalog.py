@@ -70,7 +70,7 @@ def refuse_divergence(edges: WeightedEdges, beta: float) -> None:
     if beta * radius.upper >= 1.0 - 1e-9:
         raise ConvergenceError(
             f"the Katz index does not converge for beta = {beta:g}: beta must be less than {1.0 / radius.upper:g}, "
-            "which is 1 / spectral radius of this graph; use a smaller beta, or give a number of iterations"
+            "which is 1 / spectral radius of this graph"
         )
 
 

@@ -43,7 +43,7 @@ class EdgeSelection:
         if not self.weights:
             return WeightedEdges.of(csr)
         of_relation = np.ones(graph.num_relations)
-        of_relation[graph.relations.ids(self.weights)] = list(self.weights.values())
+        of_relation[[graph.relations.find(name) for name in self.weights]] = list(self.weights.values())
         weight = of_relation[graph.triplets.relation[facts_of(graph, csr)[0]]]
         return WeightedEdges(csr, weight if csr.weight is None else weight * csr.weight)
 
@@ -57,5 +57,6 @@ def facts_of(graph: Graph, csr: RelationalCSR) -> tuple[Int64, Mask]:
 def _followed(graph: Graph, names: Sequence[str] | None) -> Mask:
     """(relation,) whether it is among the names."""
     followed = np.full(graph.num_relations, names is None)
-    followed[graph.relations.ids(names or [])] = True
+    for name in names or ():
+        followed[graph.relations.find(name)] = True
     return followed

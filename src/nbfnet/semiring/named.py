@@ -101,7 +101,7 @@ def closest_nodes(
     Raises:
         UnknownNameError: no such node, relation or method; the closest names are suggested.
     """
-    chosen, start = path_method(method), graph.entities.id(source)
+    chosen, start = path_method(method), graph.entities.find(source)
     edges = (selection or EdgeSelection()).edges(graph)
     try:
         scores = chosen.scores(edges, [start], **parameters)[0]
@@ -125,7 +125,7 @@ def path(
     semiring = path_method(method).semiring
     edges = (selection or EdgeSelection()).edges(graph)
     try:
-        slots = best_path(edges, graph.entities.id(source), graph.entities.id(target), semiring)
+        slots = best_path(edges, graph.entities.find(source), graph.entities.find(target), semiring)
     except ImprovingCycleError as error:
         raise _with_names(error, graph) from None
     if slots is None:

@@ -20,6 +20,7 @@ from nbfnet.training.log import Log
 from nbfnet.training.run_folder import RunFolder, initial_network
 from nbfnet.training.step import Optimization
 
+_WORTH_A_CHECKPOINT = 10.0  # seconds of training
 Listener = Callable[[dict[str, Any]], None]
 
 
@@ -64,6 +65,8 @@ class _Training:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
         while self.progress.epoch < self.config.epochs:
             self._train_until_validation()
+            if time.monotonic() - self.last_save >= _WORTH_A_CHECKPOINT:
+                self.save()  # a validation may take long, and be killed
             self._validate()
             self.save()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
         EvaluationError: a relation is not among those that were learned, or an entity is unknown.
     """
     asked = read(queries)
+    _require_kind(asked, learned.train, queries)
     graph = learned.train if facts is None else on_known_relations(read(facts), learned.train, facts)
     _require_entities(asked, graph, learned.train, queries)
     graph = with_entities(graph, asked.entities)
@@ -33,7 +33,9 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
     given = asked.triplets
     links = Triplets(entity[given.head], relation[given.relation], entity[given.tail])
     if facts is None:
-        return dataclasses.replace(learned, name=f"{learned.name}, {queries.name}", test=links, test_graph=None)
+        held_out = learned.valid if learned.test_graph else learned.valid.concatenate(learned.test)
+        name = f"{learned.name}, {queries.name}"
+        return dataclasses.replace(learned, name=name, valid=held_out, test=links, test_graph=None)
     name = f"{facts.name}, {queries.name}"
     if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
         return Dataset(name, graph, Triplets.empty(), links)
@@ -46,42 +48,35 @@ def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Grap
     Raises:
         EvaluationError: a relation is not among them.
     """
-    if graph.kind != learned.kind:
-        raise EvaluationError(
-            f"{origin}: this is a {graph.kind} graph, the network learned from a {learned.kind} one; "
-            "give facts with the same columns"
-        )
+    _require_kind(graph, learned, origin)
     relation = _relation_ids(graph, learned, origin)[graph.triplets.relation]
     triplets = Triplets(graph.triplets.head, relation, graph.triplets.tail, graph.triplets.weight)
     entities = graph.entities.with_labels({**learned.entities.labels, **graph.entities.labels})
     return dataclasses.replace(graph, entities=entities, relations=learned.relations, triplets=triplets)
 
 
+def _require_kind(graph: Graph, learned: Graph, origin: Path | str) -> None:
+    if graph.kind != learned.kind:
+        raise EvaluationError(
+            f"{origin}: this is a {graph.kind} graph, the network learned from a {learned.kind} one; "
+            "give facts with the same columns"
+        )
+
+
 def _relation_ids(graph: Graph, learned: Graph, origin: Path | str) -> Int32:
     """(relation,) the learned number of each relation of a graph."""
-    return _ids(graph.relations, learned.relations, origin, "a network cannot answer for a relation it never saw")
+    remedy = "correct the name, leave such facts out, or train again: a network knows the relations it learned with"
+    return np.array([_id(name, learned.relations, origin, remedy) for name in graph.relations], dtype=np.int32)
 
 
 def _require_entities(asked: Graph, graph: Graph, learned: Graph, origin: Path) -> None:
     for name in asked.entities:
-        if name not in graph.entities and name not in learned.entities:
-            _refuse(name, graph.entities, origin, "give a fact with it in --facts, or correct the name")
-
-
-def _ids(names: Iterable[str], known: Vocabulary, origin: Path | str, remedy: str) -> Int32:
-    return np.array([_id(name, known, origin, remedy) for name in names], dtype=np.int32)
+        if name not in learned.entities:
+            _id(name, graph.entities, origin, "give a fact with it in --facts, or correct the name")
 
 
 def _id(name: str, known: Vocabulary, origin: Path | str, remedy: str) -> int:
     try:
         return known.id(name)
-    except UnknownNameError:
-        _refuse(name, known, origin, remedy)
-        raise
-
-
-def _refuse(name: str, known: Vocabulary, origin: Path | str, remedy: str) -> None:
-    try:
-        known.id(name)
     except UnknownNameError as error:
         raise EvaluationError(f"{origin}: {error}\n  what to do: {remedy}") from None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from nbfnet.config import Config, make_config
 from nbfnet.errors import NbfnetError, RunFolderError
@@ -43,12 +43,24 @@ class _Best(BaseModel):
     valid: dict[str, float]
 
 
+class _Calibration(BaseModel):
+    logit: list[float] = []
+    probability: list[float] = []
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> _Calibration:
+        if len(self.logit) != len(self.probability):
+            raise ValueError("a curve has as many probabilities as logits")
+        return self
+
+
 class _Manifest(BaseModel):
     """What a manifest must have; a network that was never validated has no metrics."""
 
     dataset: _TrainedOn
     config: dict[str, Any]
     metrics: _Best | Annotated[dict[str, Any], Field(max_length=0)]
+    calibration: _Calibration | None = None
 
 
 @dataclass(frozen=True)
@@ -120,9 +132,12 @@ class RunFolder:
     def dataset(self) -> Dataset:
         """The graph it learned from, and its links."""
         try:
-            return read_store(self.path / DATA)
+            dataset = read_store(self.path / DATA)
         except NbfnetError as error:
             raise RunFolderError(self.path / DATA, str(error), _RESTORE) from None
+        if not dataset.numbers_fit():
+            raise RunFolderError(self.path / DATA, "a triplet has a number that stands for no name", _RESTORE)
+        return dataset
 
     def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
         """The best network so far."""

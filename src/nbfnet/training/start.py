@@ -18,7 +18,7 @@ from nbfnet.graph.triplets import Triplets
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
-from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.run_folder import MANIFEST, RunFolder
 
 
 def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
@@ -26,9 +26,12 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
 
     Raises:
         ConfigError: the configuration is wrong.
+        RunFolderError: the folder holds a run already.
         GraphFormatError: the folder exists already, or cannot be written.
         TrainingError: the dataset cannot be learned.
     """
+    if (path / MANIFEST).exists() and team.leads:
+        raise RunFolderError(path, "this run exists already", "go on with it by --resume, or choose another folder")
     config = make_config(default_config(dataset), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
@@ -93,6 +96,11 @@ def has_device(device: str) -> bool:
     except (RuntimeError, AssertionError):
         return False
     return True
+
+
+def device_of(config: Config) -> str:
+    """Where a trained network is asked: on the device it was trained on or, where that is not there, on the CPU."""
+    return config.training.device if has_device(config.training.device) else "cpu"
 
 
 def check_dataset(dataset: Dataset, config: Config) -> None:
