@@ -10,7 +10,7 @@ import pytest
 
 import nbfnet
 from nbfnet.config import read_toml
-from nbfnet.errors import EvaluationError, GraphFormatError
+from nbfnet.errors import EvaluationError, RunFolderError
 from nbfnet.graph.graph import Dataset
 from nbfnet.training.run_folder import RunFolder
 
@@ -135,7 +135,7 @@ def test_configurations_and_seeds(things, small_config, tmp_path):
     assert prints[0] == prints[1] != prints[2]  # the seed draws the split too
     weights = [(run.folder.path / "model.safetensors").read_bytes() for run in runs.values()]
     assert weights[0] == weights[1] != weights[2]
-    with pytest.raises(GraphFormatError, match="exists already"):
+    with pytest.raises(RunFolderError, match="exists already"):
         nbfnet.train(things, tmp_path / "file", config=small_config)
 
 

@@ -131,7 +131,7 @@ def test_wrong_configurations(nbfnet, small, tmp_path):
 
 def test_an_existing_folder_is_refused_and_left_alone(train, small, run, listing):
     before = listing(run)
-    train(small.knowledge, run).assert_refused("this exists already", str(run))
+    train(small.knowledge, run).assert_refused("this run exists already", str(run), "--resume")
     assert listing(run) == before
 
 
