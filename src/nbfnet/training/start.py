@@ -31,7 +31,8 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
         TrainingError: the dataset cannot be learned.
     """
     if (path / MANIFEST).exists() and team.leads:
-        raise RunFolderError(path, "this run exists already", "go on with it: nbfnet train --resume; or choose another folder")
+        remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
+        raise RunFolderError(path, "this run exists already", remedy)
     config = make_config(default_config(dataset), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
