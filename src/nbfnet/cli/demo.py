@@ -112,7 +112,8 @@ def _print_answers(answers: Answers, held_out: str, explanation: Explanation) ->
         right = "  (held out: this is right)" if answer.name == held_out else ""
         print_text(f"  {answer.probability:4.0%}  {answer.label}{right}")
     for path in explanation.paths[:1]:
-        print_text(f"  {answers[0].label}, because  {path}")
+        print_text(f"  {answers[0].label}, because")
+        print_text(f"    {path}")
 
 
 def _print_next(run: Path, drawing: Path, first: tuple[Answers, str, Explanation]) -> None:
