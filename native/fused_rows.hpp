@@ -58,7 +58,7 @@ struct InEdges {
     const Scalar *previous, *relations, *boundary;
 };
 
-// out: (statistic, dim). With an array for them, also counts how many messages tie for each extremum: (extremum, dim).
+// out: (statistic, dim). ties, where they are counted: how many messages tie for each extremum, (extremum, dim).
 template <class M, class A, bool CountsTies, class Scalar>
 NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out, [[maybe_unused]] Scalar *ties) {
     constexpr bool counts = CountsTies && A::extrema > 0;

@@ -1,7 +1,6 @@
 // Backward pass over a range of rows of one query: every message is computed again, and handed its share.
 //
-// Statistics are gathered again as well, not read: four numbers for each of a row, from memory, take longer than the
-// arithmetic where rows are short.
+// Its statistics are gathered again as well: where rows are short, reading them from memory would take longer.
 #pragma once
 
 #include "relational_spmm_forward.hpp"
