@@ -36,9 +36,9 @@ def test_labels_and_types_stay(small_graph):
     types = EntityTypes(Vocabulary.of(["x", "y"], role="entity type"), np.array([0, 1, 0, -1, 1], dtype=np.int32))
     entities = small_graph.entities.with_labels({"a": "Anna", "d": "Dora"})
     graph = dataclasses.replace(small_graph, entities=entities, types=types)
-    # 'Anna' is a name of its own here, not the readable name of a.
-    extended = with_facts(graph, read([("Anna", "likes", "d")]))
-    assert extended.entities.id("Anna") == 5
+    extended = with_facts(graph, read([("Bert", "likes", "d"), ("Anna", "likes", "Bert")]))
+    assert list(extended.entities) == [*small_graph.entities, "Bert"]  # 'Anna' is the readable name of a
+    assert (extended.triplets.head[-2:].tolist(), extended.triplets.tail[-2:].tolist()) == ([5, 0], [3, 5])
     assert extended.entities.label(0) == "Anna"
     assert extended.types.of_entity.tolist() == [0, 1, 0, -1, 1, -1]
     assert extended.types.of_entity.dtype == np.int32

@@ -80,7 +80,7 @@ def test_a_first_query_is_no_header(read, things_run):
             "query 3: unknown entity 'laef 3'; did you mean",
         ),
         ("leaf 3\thas prat\t?\n", "query 1: unknown relation 'has prat'; did you mean 'has part'"),
-        ("Twin\thas part\t?\n", "query 1: entity 'Twin' is the readable name of 2"),
+        ("Twin\thas part\t?\n", "query 1: entity 'Twin' stands for 2"),
         ("?\thas part\n", "query 1"),
     ],
 )

@@ -143,4 +143,4 @@ class AmbiguousNameError(UnknownNameError):
     def __init__(self, role: str, name: str, owners: Sequence[str]) -> None:
         super().__init__(role, name, [])
         shown = ", ".join(repr(owner) for owner in owners[:5]) + (", ..." if len(owners) > 5 else "")
-        self.args = (f"{role} {name!r} is the readable name of {len(owners)} different ones: use one of {shown}",)
+        self.args = (f"{role} {name!r} stands for {len(owners)} different ones: use one of {shown}",)
