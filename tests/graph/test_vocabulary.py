@@ -134,6 +134,7 @@ def test_short_forms() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'nationality'"):
         vocabulary.find("natoinality")
     assert Vocabulary.of(["a/b", "b"]).find("b") == 1  # a name before a short form
+    assert Vocabulary.of(["c", "x.org/Rome"], labels={"x.org/Rome": "Rome (city)"}).find("Rome") == 1  # both ways
     with pytest.raises(UnknownNameError):
         Vocabulary.numbered(3).find("x")
 

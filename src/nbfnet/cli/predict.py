@@ -127,7 +127,7 @@ def _print(answers: Answers, graph: Graph) -> None:
     given = answers.query()
     labels = {
         role: (graph.relations if role == "relation" else graph.entities).label(
-            (graph.relations if role == "relation" else graph.entities).find(name)
+            (graph.relations if role == "relation" else graph.entities).id(name)
         )
         for role, name in given.items()
     }

@@ -125,16 +125,16 @@ class Vocabulary(Sequence[str]):
 
     @cached_property
     def _short_forms(self) -> dict[str, list[int]]:
-        forms: dict[str, list[int]] = {}
+        forms: dict[str, set[int]] = {}  # an entry may have the same short form twice
         for index, name in enumerate(self._spelt):
             last = re.split("[/#]", name.rstrip("/#"))[-1]
             if last not in ("", name):
-                forms.setdefault(last, []).append(index)
+                forms.setdefault(last, set()).add(index)
         for label, owners in self._owners.items():
             plain = re.sub(r"\s*\([^()]*\)$", "", label)
             if plain not in ("", label):
-                forms.setdefault(plain, []).extend(owners)
-        return forms
+                forms.setdefault(plain, set()).update(owners)
+        return {form: sorted(owners) for form, owners in forms.items()}
 
 
 class AmbiguousNameError(UnknownNameError):

@@ -33,7 +33,8 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
     given = asked.triplets
     links = Triplets(entity[given.head], relation[given.relation], entity[given.tail])
     if facts is None:
-        held_out = learned.valid if learned.test_graph else learned.valid.concatenate(learned.test)
+        # The run's own test links stay known answers, unless they are of another graph.
+        held_out = learned.valid.concatenate(learned.test) if learned.test_graph is None else learned.valid
         name = f"{learned.name}, {queries.name}"
         return dataclasses.replace(learned, name=name, valid=held_out, test=links, test_graph=None)
     name = f"{facts.name}, {queries.name}"
