@@ -39,14 +39,16 @@ def test_a_knowledge_graph_is_ranked():
 
 @pytest.mark.parametrize(("name", "method"), PAPER)
 def test_the_paper(data_folder, name, method):
-    # A split of so few edges is worth two points of AUROC more or less: the mean over ten of them is compared. Of
-    # PubMed's ten times as many edges one split, and a thousand of its links, say as much.
-    splits, sample = (1, 1000) if name == "pubmed" else (10, None)
+    # Cora's split is the authors' own. CiteSeer's is not known, and a split of so few edges is worth two points more
+    # or less: the mean over ten is compared. Of PubMed's ten times as many edges one split, and a thousand of its
+    # links, say as much.
+    splits, sample = {"cora": (1, None), "citeseer": (10, None), "pubmed": (1, 1000)}[name]
     results = []
     for seed in range(splits):
         dataset = load(name, paper_split=True, seed=seed)
         scorer = PathScorer(dataset.train, method)
         results.append(evaluate(scorer, dataset, seed=seed, sample=sample, batch_size=512).document()["metrics"])
     auroc, ap = PAPER[name, method]
-    assert np.mean([metrics["auroc"] for metrics in results]) >= auroc - 0.02
-    assert np.mean([metrics["ap"] for metrics in results]) >= ap - 0.02
+    tolerance = 0.005 if name == "cora" else 0.02
+    assert np.mean([metrics["auroc"] for metrics in results]) == pytest.approx(auroc, abs=tolerance)
+    assert np.mean([metrics["ap"] for metrics in results]) == pytest.approx(ap, abs=tolerance)

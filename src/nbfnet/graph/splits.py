@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from nbfnet.errors import SplitError
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.published_split import published_split
 from nbfnet.graph.triplets import Int64, Triplets
 
 TRAIN, VALID, TEST = 0, 1, 2
@@ -21,12 +22,17 @@ def split(graph: Graph, *, seed: int = 0, paper_split: bool = False) -> Dataset:
 
     A knowledge graph goes 90:5:5 by pairs of nodes, so that no link's twin in another direction or relation is on
     another side. A homogeneous graph goes 85:5:10, after duplicates and self loops are removed; ``paper_split`` keeps
-    them, as the paper did, so that an edge listed twice may be on two sides.
+    them, as the paper did, so that an edge listed twice may be on two sides. Cora's paper split is the authors' own,
+    whatever the seed.
     """
     if graph.kind == "knowledge":
         if paper_split:
             raise SplitError("the paper's split is for homogeneous graphs: this graph has relations; leave it out")
         return split_knowledge(graph, seed=seed)
+    if paper_split and (published := published_split(graph.triplets)) is not None:
+        side = np.full(len(graph.triplets), TRAIN, dtype=np.int8)
+        side[published[0]], side[published[1]] = VALID, TEST
+        return _dataset(graph, graph.triplets, side, "85:5:10, the authors' own, duplicates kept")
     return split_homogeneous(graph, seed=seed, keep_duplicates=paper_split)
 
 
