@@ -284,3 +284,15 @@ def test_json_is_one_document_whatever_the_graph_is_called(nbfnet, triplets, tmp
     odd = tmp_path / 'quo"te\\ \n.tsv'
     triplets.rename(odd)
     assert json.loads(nbfnet("data", "info", odd, "--json").out)["name"] == 'quo"te\\ \n'
+
+
+@pytest.mark.parametrize(
+    ("header", "noted"), [("who,what,whom", True), ("Ana,knows,Bob", False), ("Ana,what,whom", False)]
+)
+def test_a_first_line_that_may_be_a_header_is_noted(nbfnet, tmp_path, header, noted):
+    file = tmp_path / "people.csv"
+    file.write_text("\n".join([header, *(f"Ana,{'likes' if i % 2 else 'knows'},Person {i}" for i in range(20))]))
+    answer = nbfnet("data", "info", file)
+    assert ("--header" in answer.err) == noted
+    assert "--header" not in nbfnet("data", "info", file, "--header").err
+    assert "--header" not in nbfnet("data", "info", file, "--no-header").err

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from nbfnet.cli.output import report_note
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import SourceOptions, open_source
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # separators that are hard to type in a shell
+_TINY = 10  # facts; of fewer, one that shares nothing with the others says little
 
 
 def open_graph(
@@ -20,7 +23,7 @@ def open_graph(
     names: Path | None,
     types: Path | None,
 ) -> Graph | Dataset:
-    """Read what a user named as SOURCE, as the options say, and tell how many lines were left out."""
+    """Read what a user named as SOURCE, as the options say, and tell what of it may surprise."""
     options: SourceOptions = {
         "delimiter": None if delimiter is None else _WORDS.get(delimiter, delimiter),
         "header": header,
@@ -33,4 +36,16 @@ def open_graph(
     graph = opened.train if isinstance(opened, Dataset) else opened
     if graph.skipped_lines:
         report_note(f"{graph.skipped_lines:,} bad {'line' if graph.skipped_lines == 1 else 'lines'} skipped")
+    if header is None and isinstance(opened, Graph) and _may_begin_with_a_header(opened):
+        report_note("no word of the first line stands in another: if it names the columns, give --header")
     return opened
+
+
+def _may_begin_with_a_header(graph: Graph) -> bool:
+    """Whether the first fact's relation and both its ends stand nowhere else, in a graph that is not tiny."""
+    facts = graph.triplets
+    if graph.kind != "knowledge" or len(facts) < _TINY:
+        return False
+    relation, ends = facts.relation[0], [facts.head[0], facts.tail[0]]
+    lonely = np.count_nonzero(np.isin(facts.head, ends) | np.isin(facts.tail, ends)) == 1
+    return bool(lonely and np.count_nonzero(facts.relation == relation) == 1)
