@@ -10,7 +10,7 @@ import pytest
 
 import nbfnet
 from nbfnet.config import read_toml
-from nbfnet.errors import EvaluationError, RunFolderError
+from nbfnet.errors import ConfigError, EvaluationError, RunFolderError
 from nbfnet.graph.graph import Dataset
 from nbfnet.training.run_folder import RunFolder
 
@@ -112,6 +112,18 @@ def test_a_relation_that_was_never_seen_is_named(things_run):
         things_run.on(nbfnet.read([("a", "b")]))
 
 
+def test_another_graph_keeps_the_types_that_were_learned(small_config, tmp_path):
+    facts = [(f"e{i}", f"r{i % 2}", f"e{i * 7 % 40}") for i in range(120)]
+    (tmp_path / "types.tsv").write_text("".join(f"e{i}\t{'even' if i % 2 == 0 else 'odd'}\n" for i in range(120)))
+    (tmp_path / "facts.tsv").write_text("".join("\t".join(fact) + "\n" for fact in facts))
+    graph = nbfnet.read(tmp_path / "facts.tsv", types=tmp_path / "types.tsv")
+    run = nbfnet.train(graph, tmp_path / "run", config=small_config, epochs=0)
+    moved = run.on(nbfnet.read(facts[:60]))
+    assert {answer.name for answer in moved.predict("e1", "r1", types=["even"], k=99)} == {
+        name for name in moved.graph.entities if int(name[1:]) % 2 == 0
+    }
+
+
 def test_a_graph_of_fewer_relations_is_welcome(things_run):
     run = things_run.on(nbfnet.read([("p", 'größer "als"', "q"), ("q", 'größer "als"', "r")]))
     assert {a.name for a in run.predict("p", "has part")} == {"p", "q", "r"}
@@ -135,6 +147,9 @@ def test_configurations_and_seeds(things, small_config, tmp_path):
     assert prints[0] == prints[1] != prints[2]  # the seed draws the split too
     weights = [(run.folder.path / "model.safetensors").read_bytes() for run in runs.values()]
     assert weights[0] == weights[1] != weights[2]
+    toml.write_text("[model]\ndimm = 8\n")
+    with pytest.raises(ConfigError, match=r"small\.toml.*dimm"):
+        nbfnet.train(graph, config=toml)
     with pytest.raises(RunFolderError, match="exists already"):
         nbfnet.train(things, tmp_path / "file", config=small_config)
 

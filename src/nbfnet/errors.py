@@ -62,7 +62,7 @@ class MissingExtraError(NbfnetError):
     """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, package: str, extra: str | None = None) -> None:
-        install = f"pip install 'nbfnet[{extra}]'" if extra else f"pip install {package}"
+        install = f"pip install '.[{extra}]' in the folder of nbfnet" if extra else f"pip install {package}"
         super().__init__(f"{feature} needs the package {package!r}, which is not installed: {install}")
 
 

@@ -12,11 +12,14 @@ from typing import Any
 from nbfnet.config import Config, make_config, read_toml
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Split, facts_of
+from nbfnet.evaluation.given_negatives import evaluate_given
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.asking import explain_named, rules_of
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.rules import Rule
+from nbfnet.graph.datasets.given import given_negatives
+from nbfnet.graph.extension import described_as
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load, split_source
 from nbfnet.prediction.answers import Answers
@@ -47,7 +50,8 @@ class Run:
 
     def on(self, graph: Graph) -> Run:
         """The same network on another graph: its entities may be new, its relations not; nothing is trained again."""
-        return dataclasses.replace(self, graph=on_known_relations(graph, self.dataset.train, graph.name))
+        learned = self.dataset.train
+        return dataclasses.replace(self, graph=described_as(on_known_relations(graph, learned, graph.name), learned))
 
     def predict(
         self,
@@ -83,11 +87,14 @@ class Run:
         return rules_of(self._predictor.members[0], relation, predictions=predictions)
 
     def evaluate(self, split: Split = "test", *, sample: int | None = None) -> RankingResult | PairResult:
-        """How well the links of the dataset's split rank."""
+        """How well the links of the dataset's split rank; against the negatives that come with it, if any do."""
         device = device_of(self.config)
         facts = facts_of(self.dataset, split)
         scorer = NetworkScorer(self.folder.network(self.dataset, device), facts.message_csr, device)
-        return evaluate(scorer, self.dataset, split, sample=sample)
+        given = given_negatives(self.dataset.name, split)
+        if given is None:
+            return evaluate(scorer, self.dataset, split, sample=sample)
+        return evaluate_given(scorer, self.dataset, split, given, sample=sample)[0]
 
     @property
     def config(self) -> Config:
@@ -119,9 +126,12 @@ def train(
         epochs: how many, in place of the configuration's.
         seed: of everything random, in place of the configuration's.
     """
-    tables = read_toml(Path(config)) if isinstance(config, str | Path) else dict(config or {})
+    if isinstance(config, str | Path):
+        tables, origin = read_toml(Path(config)), str(config)
+    else:
+        tables, origin = dict(config or {}), "configuration"
     overrules = {"training": {k: v for k, v in (("epochs", epochs), ("seed", seed)) if v is not None}}
-    drawn = make_config(tables, overrules).training.seed
+    drawn = make_config(tables, overrules, origin=origin).training.seed
     dataset = split_source(source, seed=drawn) if isinstance(source, Graph | Dataset) else load(source, seed=drawn)
     path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
     opened, chosen = begin(path, dataset, tables, overrules)

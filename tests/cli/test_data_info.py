@@ -254,9 +254,11 @@ def test_readable_names_and_types_from_files(nbfnet, triplets, tmp_path):
 
 def test_names_that_would_be_markup_elsewhere_are_shown_as_they_are(nbfnet, tmp_path):
     path = tmp_path / "[bold]:smile:.tsv"
-    odd = ["[red]r[/red]", ":smile:", "tab\\t", "\x1b[31mred"]
+    odd = ["[red]r[/red]", ":smile:", "tab\\t", "\x1b[31mred", "\x7f\x9b31m"]
     path.write_text("".join(f"a{i}\t{name}\tb{i}\nb{i}\t{name}\ta{i}\n" for i in range(9) for name in odd))
-    document = nbfnet("data", "info", path, "--json").document
+    answer = nbfnet("data", "info", path, "--json")
+    document = answer.document
+    assert not set(answer.out) & {"\x1b", "\x7f", "\x9b"}
     assert document["name"] == "[bold]:smile:"
     assert {relation["relation"] for relation in document["leakage"]["symmetric"]} == set(odd)
     shown = nbfnet("data", "info", path).out
@@ -296,3 +298,6 @@ def test_a_first_line_that_may_be_a_header_is_noted(nbfnet, tmp_path, header, no
     assert ("--header" in answer.err) == noted
     assert "--header" not in nbfnet("data", "info", file, "--header").err
     assert "--header" not in nbfnet("data", "info", file, "--no-header").err
+    columns = zip(*(line.split(",") for line in file.read_text().splitlines()), strict=True)
+    pq.write_table(pa.table(dict(zip(("head", "relation", "tail"), columns, strict=True))), tmp_path / "people.parquet")
+    assert "--header" not in nbfnet("data", "info", tmp_path / "people.parquet").err

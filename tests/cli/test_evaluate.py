@@ -90,6 +90,7 @@ def test_ties(nbfnet, runs):
     assert ranks == sorted(ranks)
     assert ranks[1] == pytest.approx((ranks[0] + ranks[2]) / 2)
     nbfnet("evaluate", runs / "knowledge", "--ties", "best").assert_refused("--ties")
+    nbfnet("evaluate", runs / "homogeneous", "--ties", "optimistic").assert_refused("optimistic", "ranking")
 
 
 def test_a_sample(nbfnet, runs):

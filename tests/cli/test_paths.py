@@ -1,5 +1,7 @@
 """``nbfnet paths``: closest nodes by name, best paths, and which relations are followed."""
 
+import re
+
 import networkx
 import pytest
 
@@ -75,6 +77,9 @@ def test_for_people(file, nbfnet):
     assert "graph distance from d" in out
     assert "d <-s- a" in out or "d <-s- c" in out
     assert "no path" in nbfnet("paths", file, "--method", "widest", "--from", "a", "--to", "x").out
+    assert "the node itself" in nbfnet("paths", file, "--method", "distance", "--from", "a", "--to", "a").out
+    unlimited = nbfnet("paths", file, "--method", "widest", "--from", "a", "--weight", "s=inf")
+    assert re.search(r"unlimited +d", unlimited.out), (unlimited.out, unlimited.err)
 
 
 @pytest.mark.parametrize(

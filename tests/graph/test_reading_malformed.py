@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from nbfnet.errors import GraphFormatError, NbfnetError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.loading import load
 from nbfnet.graph.reading.folders import read_folder, read_inductive
 from nbfnet.graph.reading.read import read
 
@@ -489,3 +490,19 @@ def test_near_misses_are_read_or_refused_but_never_crash(
         else:
             assert len(graph.triplets) > 0
             assert all(name.strip(" ") for name in [*graph.entities, *graph.relations])
+
+
+@pytest.mark.parametrize("option", [{"delimiter": ";"}, {"header": True}, {"header": False}])
+def test_options_of_text_are_refused_where_they_have_no_effect(option, tmp_path):
+    (tmp_path / "a.nt").write_text("<a> <r> <b> .\n")
+    for source in ([("a", "r", "b")], tmp_path / "a.nt"):
+        with pytest.raises(GraphFormatError, match=f"leave out: {next(iter(option))}"):
+            read(source, **option)
+
+
+def test_nodes_of_a_known_graph_that_are_not_numbers(tmp_path, monkeypatch):
+    (tmp_path / "cora").mkdir()
+    (tmp_path / "cora" / "edges.txt").write_text("0\t1\n1\tBob\n")
+    monkeypatch.setenv("NBFNET_DATA", str(tmp_path))
+    with pytest.raises(GraphFormatError, match=r"edges\.txt.*'Bob' is not a number"):
+        load("cora")

@@ -45,6 +45,7 @@ def dataset_of(what: str) -> Dataset:
         relations = Vocabulary.of(["edge"], role="relation")
         entities = Vocabulary.numbered(5).with_labels({"3": "three"})
         graph = Graph("h", "homogeneous", entities, relations, Triplets.of([0, 1], [0, 0], [1, 4]))
+        valid, test = Triplets.of([0], [0], [2]), Triplets.of([1, 2], [0, 0], [0, 3])
     if what == "inductive":
         unseen = Vocabulary.of(["y", "z"], labels={"z": "Zed"})
         types = EntityTypes(Vocabulary.of(["t"], role="entity type"), np.array([-1, 0], np.int32))
@@ -244,6 +245,14 @@ def test_edges_of_nodes_that_are_not_there_are_refused(store: Path) -> None:
             _ = read_store(store).train.csr
         np.save(store / file, array)
     assert read_store(store).train.csr.num_edges == 6
+
+
+@pytest.mark.parametrize("number", [-2, 7, 2**31 - 1])
+@pytest.mark.parametrize("file", ["valid/tail.npy", "test/head.npy", "test/relation.npy", "train/type_of_entity.npy"])
+def test_numbers_of_links_and_types_that_stand_for_nothing_are_refused(store: Path, file: str, number: int) -> None:
+    np.save(store / file, np.full_like(np.load(store / file), number))
+    with pytest.raises(GraphFormatError, match="stands for no"):
+        read_store(store)
 
 
 def test_a_store_is_never_a_pickle(store: Path) -> None:

@@ -80,7 +80,8 @@ def info(
 ) -> None:
     """Show a graph's statistics, and what could leak.
 
-    A link leaks when training gives it away. A file is split first, as 'nbfnet data split' does with seed 0.
+    A link leaks when training gives it away. A file is split first: a knowledge graph as 'nbfnet data split' does with
+    seed 0, a homogeneous graph as the paper did, with --paper-split.
     """
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     with stage("looking for leaks"):

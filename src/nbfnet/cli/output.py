@@ -19,6 +19,7 @@ from nbfnet.progress import leads
 _ENDLESS = 10_000  # columns, where nothing says how wide the output may be
 # A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
+_JSON_CONTROL = {code: f"\\u{code:04x}" for code in range(127, 160)}  # those that JSON leaves as they are
 
 
 def accept_any_name() -> None:
@@ -31,7 +32,7 @@ def accept_any_name() -> None:
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """One JSON document on standard output, and nothing else there."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").casefold().startswith("utf")
-    typer.echo(json.dumps(document, ensure_ascii=not unicode, indent=2))
+    typer.echo(json.dumps(document, ensure_ascii=not unicode, indent=2).translate(_JSON_CONTROL))
 
 
 def report_error(error: object) -> None:

@@ -100,10 +100,12 @@ def _answer(
 
 def _print_answer(graph: Graph, document: dict[str, Any]) -> None:
     print_title(f"{METHODS[document['method']].title} from {_label(graph, document['from'])}")
-    if not document["scores"]:
+    if document["path"] == []:
+        print_text("  it is the node itself, at the end of the path of no edge")
+    elif not document["scores"]:
         print_text("  no path leads there")
     else:
-        print_table([(f"{row['score']:.6g}", _label(graph, row["node"])) for row in document["scores"]])
+        print_table([(_shown(row["score"]), _label(graph, row["node"])) for row in document["scores"]])
     for fact in document["path"] or []:
         step = Step(**fact)
         head, tail = _label(graph, step.head), _label(graph, step.tail)
@@ -113,6 +115,10 @@ def _print_answer(graph: Graph, document: dict[str, Any]) -> None:
 
 def _label(graph: Graph, name: str) -> str:
     return graph.entities.label(graph.entities.id(name))
+
+
+def _shown(score: float | None) -> str:
+    return "unlimited" if score is None else f"{score:.6g}"
 
 
 def _finite(score: float) -> float | None:

@@ -9,6 +9,7 @@ import numpy as np
 from nbfnet.cli.output import report_note
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import SourceOptions, open_source
+from nbfnet.graph.reading.read import kind_of_file
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # separators that are hard to type in a shell
 _TINY = 10  # facts; of fewer, one that shares nothing with the others says little
@@ -36,7 +37,8 @@ def open_graph(
     graph = opened.train if isinstance(opened, Dataset) else opened
     if graph.skipped_lines:
         report_note(f"{graph.skipped_lines:,} bad {'line' if graph.skipped_lines == 1 else 'lines'} skipped")
-    if header is None and isinstance(opened, Graph) and _may_begin_with_a_header(opened):
+    is_text = isinstance(opened, Graph) and kind_of_file(Path(source)) == "text"
+    if header is None and is_text and _may_begin_with_a_header(graph):
         report_note("no word of the first line stands in another: if it names the columns, give --header")
     return opened
 

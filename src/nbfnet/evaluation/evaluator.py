@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from nbfnet.distributed import ALONE, Team
+from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.categories import CATEGORIES, relation_categories
 from nbfnet.evaluation.filtering import RankingProtocol, Split
 from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
@@ -37,17 +38,19 @@ def evaluate(
         scorer: scores on the graph that the split is asked on, ``facts_of(dataset, split)``.
         dataset: the links and their facts.
         split: whose links are asked.
-        ties: where negatives with the answer's score stand; pairs have a rule of their own.
+        ties: where negatives with the answer's score stand; pairs that tie count half.
         sample: ask only so many links, drawn by the seed.
         seed: of the sample, and of a homogeneous graph's negative pairs.
         batch_size: queries, or pairs, that are scored at once.
         team: processes that share the work; each gets the result of all.
 
     Raises:
-        EvaluationError: the split has no links, or a score is not a number.
+        EvaluationError: the split has no links, a score is not a number, or a tie policy is given for pairs.
         SamplingError: a homogeneous graph has too few pairs without an edge.
     """
     if dataset.kind == "homogeneous":
+        if ties != "realistic":
+            raise EvaluationError(f"ties can be {ties} only in a ranking: pairs that tie count half; leave it out")
         return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size, team=team)
     return evaluate_ranking(
         scorer, dataset, split, ties=ties, sample=sample, seed=seed, batch_size=batch_size, team=team

@@ -101,7 +101,7 @@ def _open_known(entry: RegistryEntry) -> Graph | Dataset:
     opened: Graph | Dataset
     match entry.layout:
         case "edges":
-            opened = _number_nodes(read(location, name=entry.name), entry)
+            opened = _number_nodes(read(location, name=entry.name), entry, location)
         case "inductive":
             opened = read_inductive(location, entry.name)
         case "biokg":
@@ -114,8 +114,12 @@ def _open_known(entry: RegistryEntry) -> Graph | Dataset:
     return opened
 
 
-def _number_nodes(graph: Graph, entry: RegistryEntry) -> Graph:
+def _number_nodes(graph: Graph, entry: RegistryEntry, location: Path) -> Graph:
     """Name nodes by their numbers 0 to |V| - 1, so that nodes without an edge count too."""
+    strange = next((name for name in graph.entities if not (name.isascii() and name.isdigit())), None)
+    if strange is not None:
+        remedy = "give the nodes of this dataset as numbers from 0, or fetch it again"
+        raise GraphFormatError(f"the node {strange!r} is not a number", file=location, remedy=remedy)
     number = np.array([int(name) for name in graph.entities], dtype=np.int32)
     edges = graph.triplets
     renumbered = Triplets(number[edges.head], edges.relation, number[edges.tail], edges.weight)

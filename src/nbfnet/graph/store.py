@@ -39,7 +39,11 @@ def write_store(dataset: Dataset, folder: Path) -> None:
 
 
 def read_store(folder: Path) -> Dataset:
-    """Open a store; its arrays are read from disk as they are used."""
+    """Open a store; its arrays are read from disk as they are used.
+
+    Numbers that stand for no name are refused: those of valid and test links here, those of edges once their rows
+    are built, so that a large graph still opens at once.
+    """
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if not isinstance(manifest, dict):
@@ -53,6 +57,9 @@ def read_store(folder: Path) -> Dataset:
         if "test_graph" in manifest:
             test_graph = _read_graph(folder / "test_graph", manifest["test_graph"], relations=train.relations)
         valid, test = (_read_triplets(folder / part) for part in ("valid", "test"))
+        for part, links, graph in (("valid", valid, train), ("test", test, test_graph or train)):
+            if not links.fit(graph.num_nodes, graph.num_relations):
+                raise ValueError(f"a link of {part} has a number that stands for no name")
         return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
     except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
         remedy = "convert the graph again with 'nbfnet data convert'"
@@ -81,6 +88,8 @@ def _read_graph(folder: Path, description: dict[str, Any], *, relations: Vocabul
     if "types" in description:
         of_entity = _load(folder / "type_of_entity.npy", np.int32, len(entities))
         types = EntityTypes(Vocabulary.of(description["types"], role="entity type"), of_entity)
+        if len(of_entity) and not -1 <= of_entity.min() <= of_entity.max() < len(types.names):
+            raise ValueError("type_of_entity.npy has a number that stands for no type")
     return Graph(description["name"], description["kind"], entities, relations, _read_triplets(folder), types)
 
 

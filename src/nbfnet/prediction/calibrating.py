@@ -11,6 +11,6 @@ from nbfnet.training.run_folder import RunFolder
 def calibrate_run(folder: RunFolder, dataset: Dataset) -> None:
     """Fit the probabilities of the best network, and state the calibration in the manifest."""
     device = folder.config().training.device
-    scorer = NetworkScorer(folder.network(dataset, device), dataset.train.message_csr, device)
-    document = calibrate(scorer, dataset).document()
-    folder.update(calibration={"epoch": folder.manifest["metrics"].get("epoch"), **document})
+    network, epoch = folder.network_and_epoch(dataset, device)
+    scorer = NetworkScorer(network, dataset.train.message_csr, device)
+    folder.update(calibration={"epoch": epoch, **calibrate(scorer, dataset).document()})

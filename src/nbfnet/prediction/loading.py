@@ -44,10 +44,10 @@ def make_predictor(graph: Graph, runs: Sequence[RunFolder], learned: Sequence[Da
     return Predictor(graph, members, device)
 
 
-def calibration_of(run: RunFolder) -> Calibration:
-    """The run's calibration; the sigmoid where none was fitted to the network it holds now."""
+def calibration_of(run: RunFolder, epoch: float) -> Calibration:
+    """The run's calibration; the sigmoid where none was fitted to the network of this epoch."""
     document = run.manifest.get("calibration")
-    fitted = document is not None and document.get("epoch") == run.manifest["metrics"].get("epoch")
+    fitted = document is not None and document.get("epoch") == epoch
     return Calibration.read(document if fitted else None)
 
 
@@ -55,4 +55,5 @@ def _member(graph: Graph, run: RunFolder, dataset: Dataset, device: str) -> Memb
     learned = dataset.train
     same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
     numbered = graph if same else on_known_relations(graph, learned, run.path)
-    return Member(run.network(dataset, device), calibration_of(run), numbered)
+    network, epoch = run.network_and_epoch(dataset, device)
+    return Member(network, calibration_of(run, epoch), numbered)

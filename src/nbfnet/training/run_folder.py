@@ -86,7 +86,7 @@ class RunFolder:
                 "split": dataset.split,
                 "fingerprint": fingerprint(dataset),
             },
-            "vocabulary": f"{DATA}/train",  # where the names are
+            "vocabulary": f"{DATA}/train",  # where the names are, for whoever reads the folder
             "config": config.model_dump(mode="json"),
             "metrics": {},
         }
@@ -141,14 +141,18 @@ class RunFolder:
 
     def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
         """The best network so far."""
+        return self.network_and_epoch(dataset, device)[0]
+
+    def network_and_epoch(self, dataset: Dataset, device: str = "cpu") -> tuple[NeuralBellmanFordNetwork, float]:
+        """The best network so far and the epoch it is of, from one file: the manifest may be older or newer."""
         network = _new_network(self.config(), dataset)
-        tensors, _ = read_tensors(self.path / MODEL)
+        tensors, description = read_tensors(self.path / MODEL)
         try:
             network.load_state_dict(tensors)
         except RuntimeError:
             what = "its tensors are not those of the network that the manifest describes"
             raise RunFolderError(self.path / MODEL, what, _RESTORE) from None
-        return network.to(device).eval()
+        return network.to(device).eval(), description["epoch"]
 
     def write_network(self, network: NeuralBellmanFordNetwork, epoch: float) -> None:
         """Replace the best network."""

@@ -28,7 +28,7 @@ def sha256(content):
 
 
 def fetch(url, target, content=CONTENT):
-    download(url, target, sha256(content), progress=False)
+    download(url, target, sha256(content))
 
 
 def assert_only(target):
@@ -47,7 +47,7 @@ def test_a_file_arrives(file_server, tmp_path):
 def test_an_md5_checksum_serves_too(file_server, tmp_path):
     target = tmp_path / "file.bin"
     url = file_server.put("file.bin", CONTENT)
-    download(url, target, Checksum("md5", hashlib.md5(CONTENT).hexdigest()), progress=False)
+    download(url, target, Checksum("md5", hashlib.md5(CONTENT).hexdigest()))
     assert target.read_bytes() == CONTENT
 
 
@@ -228,20 +228,8 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_way_out(file_server,
         fetch(file_server.put("file.bin", CONTENT), tmp_path / "taken" / "file.bin")
 
 
-def test_progress_goes_to_standard_error(file_server, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
-    target = tmp_path / "file.bin"
-    download(file_server.put("file.bin", CONTENT), target, sha256(CONTENT), progress=True)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "file.bin" in shown.err
-
-
-def test_no_progress_where_nobody_watches(file_server, tmp_path, capsys, monkeypatch):
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    download(file_server.put("file.bin", CONTENT), tmp_path / "file.bin", sha256(CONTENT), progress=True)
-    assert capsys.readouterr() == ("", "")
-    fetch(file_server.put("file.bin", CONTENT), tmp_path / "again.bin")  # which switches it off
+def test_nothing_is_printed_unless_progress_is_switched_on(file_server, tmp_path, capsys):
+    fetch(file_server.put("file.bin", CONTENT), tmp_path / "file.bin")
     assert capsys.readouterr() == ("", "")
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +153,18 @@ def test_what_is_missing_is_downloaded_into_the_cache(folders, file_server, name
     assert [path for path, _ in file_server.requests] == [entry.needs[1]]
 
 
+@pytest.mark.parametrize("name", ["wn18rr", "cora"])
+def test_processes_that_need_the_same_dataset_download_it_once(folders, file_server, name):
+    entry = find_dataset(name)
+    archive = tgz({"cora/cora.content": b"a\tx\nb\ty\n", "cora/cora.cites": b"a\tb\n"})
+    entry = served(entry, file_server, {file.target: archive for file in entry.files})
+    file_server.pace = 0.05  # slow enough that both are under way at once
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(locate, [entry, entry])  # a lock of a file holds between threads as between processes
+    assert first == second
+    assert sorted(path for path, _ in file_server.requests) == sorted(file.target for file in entry.files)
+
+
 def test_lines_that_end_another_way_are_the_same_lines(folders, file_server):
     _, cache = folders
     entry = find_dataset("wn18rr")
@@ -215,7 +228,7 @@ def test_only_the_needed_files_of_wikikg90m_are_unpacked(folders, file_server):
     entry = served(entry, file_server, {"wikikg90m_kddcup2021.zip": packed.getvalue()})
     assert locate(entry) == cache / "wikikg90m_kddcup2021"
     found = sorted(str(path.relative_to(cache)) for path in cache.rglob("*") if path.is_file())
-    assert found == sorted(entry.needs)
+    assert found == sorted([".wikikg90m.lock", *entry.needs])
     assert (cache / entry.needs[0]).read_text() == entry.needs[0]
 
 

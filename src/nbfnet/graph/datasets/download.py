@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from nbfnet.errors import DownloadError
 from nbfnet.graph.datasets.checksum import Checksum
 from nbfnet.graph.datasets.partial_file import PartialFile
+from nbfnet.progress import stage
 
 CHUNK = 1 << 18  # bytes
 TIMEOUT = 30.0  # seconds without a byte before the connection counts as dropped
@@ -27,7 +25,7 @@ Advance = Callable[[int, int | None], object]  # told the bytes that are there, 
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # answers of a server that is only busy
 
 
-def download(url: str, target: Path, checksum: Checksum, *, progress: bool = True) -> None:
+def download(url: str, target: Path, checksum: Checksum) -> None:
     """Fetch a file, verify it, and move it into place in one step.
 
     What has arrived so far is kept as ``target.part``: the next call resumes there, unless the file has
@@ -39,7 +37,7 @@ def download(url: str, target: Path, checksum: Checksum, *, progress: bool = Tru
     partial = PartialFile(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _shown(target, progress) as advance:
+        with _shown(target) as advance:
             resumed = partial.size() > 0
             _fetch(url, partial, advance)
             got = checksum.of(partial.path)
@@ -161,10 +159,7 @@ def _check_space(url: str, partial: PartialFile, total: int | None, there: int) 
 
 
 @contextmanager
-def _shown(target: Path, progress: bool) -> Iterator[Advance]:
-    """A progress bar on standard error, if that is a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not (progress and console.is_terminal)) as bars:
-        task = bars.add_task(f"{target.parent.name}/{target.name}", total=None)
-        yield lambda there, total: bars.update(task, completed=there, total=total)
+def _shown(target: Path) -> Iterator[Advance]:
+    """Tell how much has arrived."""
+    with stage(f"fetching {target.parent.name}/{target.name}") as report:
+        yield lambda there, total: report(there / total if total else 0.0, f", {there / 1e6:.1f} MB")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import shutil
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from nbfnet.errors import DownloadError
@@ -17,18 +19,39 @@ from nbfnet.graph.datasets.registry_entry import RegistryEntry
 _log = logging.getLogger(__name__)
 
 
-def fetch(entry: RegistryEntry, folder: Path, *, progress: bool = True) -> None:
-    """Download what a data folder still lacks of a dataset.
+def fetch(entry: RegistryEntry, folder: Path) -> None:
+    """Download what a data folder still lacks of a dataset; of several processes one does, and the others wait.
 
     Raises:
         DownloadError: a needed file could not be had.
     """
+    with _alone(folder / f".{entry.name}.lock"):
+        if entry.missing(folder):
+            _fetch(entry, folder)
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Wait until no other process is within; a lock ends with its process, however that ends."""
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("w")
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        raise DownloadError(
+            f"{lock} cannot be written: {error}\n  what to do: check the folder and its space"
+        ) from error
+    with file:
+        yield
+
+
+def _fetch(entry: RegistryEntry, folder: Path) -> None:
     for file in entry.files:
         target = folder / file.target
         if target.exists():
             continue
         try:
-            download(file.url, target, file.checksum, progress=progress)
+            download(file.url, target, file.checksum)
         except DownloadError as error:
             if file.target in entry.needs or entry.layout not in ("triplets", "inductive"):
                 raise

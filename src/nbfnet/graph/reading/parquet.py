@@ -88,7 +88,7 @@ def _first_bad_row(table: TripletTable, part: str, origin: object) -> GraphForma
         f"row {row}: {what}",
         file=str(origin),
         text=text,
-        remedy="mend the row, or leave bad rows out with --skip-bad-lines",
+        remedy="mend the row, or leave bad rows out with --skip-bad-lines (in Python skip_bad_lines=True)",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Graph
@@ -61,6 +61,7 @@ def read(
         indexed = table.index()
         stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     else:
+        _refuse_options_of_text(options, "a Python object")
         skip_bad_rows = options.get("skip_bad_lines", False)
         indexed, entity_types = read_object(table, source, columns=options.get("columns"), skip_bad_rows=skip_bad_rows)
         stem = "graph"
@@ -81,15 +82,32 @@ def read(
 def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[ReadOptions]) -> dict[str, str]:
     """Append one file to a table, by the kind that its name says; returns labels found inside it."""
     check_is_file(path)
-    suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
     skip_bad_lines = options.get("skip_bad_lines", False)
-    if suffix in (".nt", ".ntriples"):
+    kind = kind_of_file(path)
+    if kind != "text":
+        _refuse_options_of_text(options, path)
+    if kind == "N-Triples":
         return read_ntriples(table, part, path, skip_bad_lines=skip_bad_lines)
-    if suffix in (".parquet", ".pq"):
+    if kind == "Parquet":
         read_parquet(table, part, path, columns=options.get("columns"), skip_bad_lines=skip_bad_lines)
     else:
         read_text(table, part, path, **options)
     return {}
+
+
+def _refuse_options_of_text(options: ReadOptions, source: Path | str) -> None:
+    """A separator or a header can only be stated of text: anywhere else it would have no effect."""
+    stated = [name for name in ("delimiter", "header") if options.get(name) is not None]
+    if stated:
+        raise GraphFormatError("this is not a text file", file=source, remedy=f"leave out: {', '.join(stated)}")
+
+
+def kind_of_file(path: Path) -> Literal["text", "N-Triples", "Parquet"]:
+    """What a file's name says that it is."""
+    suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
+    if suffix in (".nt", ".ntriples"):
+        return "N-Triples"
+    return "Parquet" if suffix in (".parquet", ".pq") else "text"
 
 
 def check_is_file(path: Path) -> None:
