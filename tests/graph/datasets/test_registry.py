@@ -21,6 +21,7 @@ from nbfnet.graph.datasets.registry import check_statistics, find_dataset, known
 from nbfnet.graph.datasets.registry_entry import RemoteFile
 from nbfnet.graph.datasets.statistics import Statistics, count_dataset, count_graph
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.folders import inductive_twin
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
@@ -101,7 +102,7 @@ def test_an_inductive_dataset_has_a_second_folder(folders):
     fill(entry, given)
     located = locate(entry)
     assert located == given / "inductive" / "WN18RR_v3"
-    assert entry.test_folder(located) == given / "inductive" / "WN18RR_v3_ind"
+    assert inductive_twin(located) == given / "inductive" / "WN18RR_v3_ind"
 
 
 def test_a_folder_with_a_file_missing_does_not_count(folders):
@@ -314,7 +315,7 @@ def test_the_real_inductive_splits_have_the_papers_counts(name):
     entry = find_dataset(name)
     folder = locate(entry, download=False)
     train, valid = lines_of(folder / "train.txt"), lines_of(folder / "valid.txt")
-    facts, test = (lines_of(entry.test_folder(folder) / f"{part}.txt") for part in ("train", "test"))
+    facts, test = (lines_of(inductive_twin(folder) / f"{part}.txt") for part in ("train", "test"))
     test_entities, _ = count_names(facts, test)
     counts = (len(train), len(valid), len(test), test_entities, len(facts))
     check_statistics(entry, Statistics(*count_names(train, valid), *counts))

@@ -44,7 +44,7 @@ def find_dataset(name: str) -> RegistryEntry:
 def locate(entry: RegistryEntry, *, download: bool = True) -> Path:
     """The folder or the file of a dataset, downloaded into the user's cache folder where it is nowhere yet.
 
-    For an inductive dataset this is the folder to learn from; ``entry.test_folder`` gives the one to test on.
+    For an inductive dataset this is the folder to learn from, which has that to test on beside it.
 
     Raises:
         DatasetError: it is not there; names the places looked at and what to do.

@@ -47,10 +47,6 @@ class RegistryEntry:
     checksums: str = ""  # how the checksums of the files are known
     by_hand: str = ""  # how to get the dataset when there is nothing to download
 
-    def test_folder(self, location: Path) -> Path:
-        """The folder of an inductive dataset's test graph, beside the one that `locate` gave."""
-        return location.with_name(location.name + "_ind")
-
     def missing(self, folder: Path) -> list[str]:
         """The needed files that a data folder does not hold."""
         return [needed for needed in self.needs if not (folder / needed).is_file()]
