@@ -141,6 +141,41 @@ def test_an_evaluation_of_a_team(kind, commands, small, tmp_path):
     assert document == expected
 
 
+def test_a_team_reproduces_what_one_process_does(commands, small, tmp_path):
+    experiment = tmp_path / "tiny.toml"
+    experiment.write_text(
+        f'[experiment]\nsource = "{small.knowledge}"\ntable = "mine"\nseeds = [3, 4]\npaper = {{ mrr = 0.5 }}\n'
+        "[model]\ndim = 4\nlayers = 2\nhidden = [4]\n[training]\nepochs = 2\nbatch_size = 16\nnegatives = 4\n"
+    )
+    for epochs in ("1", "2"):  # begun, and gone on with
+        folders = [["--runs", tmp_path / name, "--results", tmp_path / f"{name}-results"] for name in ("alone", "team")]
+        alone = commands.run("reproduce", experiment, "--epochs", epochs, "--json", *folders[0])
+        leader, other = commands.run_team(2, "reproduce", experiment, "--epochs", epochs, "--json", *folders[1])
+        assert (alone.code, leader.code, other.code, other.out) == (0, 0, 0, ""), (alone, leader, other)
+        means = [json.loads(ended.out)["mean"] for ended in (alone, leader)]
+        assert means[0] == pytest.approx(means[1], rel=1e-5)
+        for seed in (3, 4):
+            assert len((tmp_path / "team" / f"tiny-seed{seed}" / "log.jsonl").read_text().splitlines()) == int(epochs)
+
+
+def test_what_stops_one_process_is_no_traceback_in_the_others(commands, small, tmp_path):
+    options = ["train", small.knowledge, *small.options, "-o", tmp_path / "run", "--epochs", "1"]
+    assert commands.run(*options).code == 0
+    for ended in commands.run_team(2, *options):
+        assert (ended.code, ended.err.count("Error: "), "Traceback" in ended.err) == (2, 1, False), ended
+        assert "this run exists already" in ended.err
+    # Scores of one process's share alone are no numbers; what the other one waits for never comes.
+    script = tmp_path / "stops.py"
+    script.write_text(
+        "from nbfnet.distributed import gather_team\nfrom nbfnet.errors import TeamError, TrainingError\n"
+        "try:\n    with gather_team() as team:\n        if team.rank == 1:\n            raise TrainingError('mine')\n"
+        "        team.wait()\nexcept (TeamError, TrainingError) as error:\n    print(error)\n"
+    )
+    leader, other = commands.run_team(2, script=script)
+    assert other.out == "mine\n"
+    assert "another process" in leader.out, leader
+
+
 def test_notes_of_a_team_are_shown_once(commands, small, tmp_path):
     (tmp_path / "graph.tsv").write_text((small.knowledge / "train.txt").read_text() + "bad line\n")
     arguments = ["data", "info", tmp_path / "graph.tsv", "--skip-bad-lines"]

@@ -1,5 +1,18 @@
 """``python -m nbfnet`` is the command ``nbfnet``."""
 
-from nbfnet.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C counts from the first moment, while it is still being loaded."""
+    try:
+        from nbfnet.cli import main as run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -80,7 +80,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         ConfigError: it cannot be read.
     """
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}; give a TOML file") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

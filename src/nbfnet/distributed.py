@@ -13,6 +13,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from nbfnet.errors import TeamError
+
 
 @dataclass(frozen=True)
 class Team:
@@ -62,5 +64,9 @@ def gather_team(device: str = "cpu") -> Iterator[Team]:
     dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
     try:
         yield Team(dist.get_rank(), size)
+    except RuntimeError as error:
+        if "Connection" not in str(error):
+            raise
+        raise TeamError("another process of the team has stopped; what it said tells why") from None
     finally:
         dist.destroy_process_group()

@@ -66,6 +66,10 @@ class MissingExtraError(NbfnetError):
         super().__init__(f"{feature} needs the package {package!r}, which is not installed: {install}")
 
 
+class TeamError(NbfnetError):
+    """A process that shares the work has stopped."""
+
+
 class OperatorError(NbfnetError):
     """An operator cannot work on what it was given: a dim, a shape, an index or a name does not fit."""
 

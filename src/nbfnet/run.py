@@ -91,7 +91,7 @@ class Run:
         device = device_of(self.config)
         facts = facts_of(self.dataset, split)
         scorer = NetworkScorer(self.folder.network(self.dataset, device), facts.message_csr, device)
-        given = given_negatives(self.dataset.name, split)
+        given = given_negatives(self.dataset, split)
         if given is None:
             return evaluate(scorer, self.dataset, split, sample=sample)
         return evaluate_given(scorer, self.dataset, split, given, sample=sample)[0]

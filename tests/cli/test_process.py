@@ -126,7 +126,7 @@ def test_standard_output_without_room(options, nowhere):
             [*COMMAND, "data", "list", *options], stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT
         )
     assert ended.returncode == 2
-    assert ended.stderr == "Error: No space left on device\n"
+    assert ended.stderr == "Error: the output: No space left on device\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="closes streams as a Unix shell does")

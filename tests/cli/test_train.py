@@ -123,10 +123,23 @@ def test_wrong_configurations(nbfnet, small, tmp_path):
     nbfnet(*start, "--set", "training=3", "--epochs", "1").assert_refused("training = 3: this is a table")
     nbfnet(*start, "--set", "model.message=distmlt").assert_refused("unknown message 'distmlt'", "'distmult'")
     nbfnet(*start, "--set", "model.message=rotate", "--set", "model.dim=5").assert_refused("5")
-    nbfnet(*start, "--set", "training.device=gpu").assert_refused("training.device = 'gpu'", "no such device")
+    for device in ("gpu", "meta"):
+        nbfnet(*start, "--set", f"training.device={device}").assert_refused(f"'{device}'", "no such device")
     nbfnet(*start, "--seed", 2**63).assert_refused("training.seed")
     nbfnet(*start, "--epochs", "-1").assert_refused("--epochs")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["my.toml"]
+
+
+def test_what_does_not_fit_into_memory_is_said(train, small, tmp_path):
+    train(small.knowledge, tmp_path / "run", "--set", "model.dim=4000000").assert_refused(
+        "not enough memory", "model.dim"
+    )
+
+
+def test_to_go_on_where_nothing_was_begun_is_to_begin(train, small, tmp_path):
+    answer = train(small.knowledge, tmp_path / "new", "--resume")
+    assert answer.code == 0
+    assert "it begins" in answer.err
 
 
 def test_an_existing_folder_is_refused_and_left_alone(train, small, run, listing):
@@ -140,7 +153,7 @@ def test_going_on(train, nbfnet, small, run, listing, tmp_path):
     train(small.homogeneous, run, "--resume").assert_refused("begun with another graph (knowledge)")
     train(small.knowledge, run, "--resume", "--set", "model.dim=5").assert_refused("cannot change model")
     train(small.knowledge, run, "--resume", "--seed", "3").assert_refused("cannot change training.seed")
-    train(small.knowledge, tmp_path / "gone", "--resume").assert_refused("there is no such folder")
+    train(small.knowledge, run, "--resume", "--epochs", "0").assert_refused("has done 1 epochs", "0 in all")
     train(small.knowledge, small.knowledge, "--resume").assert_refused("has no manifest.json")
     assert listing(run) == before
     assert nbfnet("train", small.knowledge, "-o", run, "--resume").code == 0  # it is finished
@@ -156,7 +169,7 @@ def test_a_split_by_the_seed_is_made_again(train, nbfnet, triplets, tmp_path):
     answer = nbfnet("train", triplets, "-o", tmp_path / "run", "--resume", "--epochs", "2")
     assert answer.code == 0, answer.err
     assert "90:5:5 by pairs of nodes, leak-free, seed 4" in answer.err
-    train(triplets, tmp_path / "run", "--resume", "--seed", "5").assert_refused("another graph", "same --seed")
+    train(triplets, tmp_path / "run", "--resume", "--seed", "5").assert_refused("another graph", "--seed")
 
 
 def damage(run: Path, how: str) -> None:
@@ -308,7 +321,7 @@ def test_a_picture_without_matplotlib_is_refused_before_the_work(train, small, t
     find = importlib.util.find_spec
     without = lambda name, *rest: None if name == "matplotlib" else find(name, *rest)  # noqa: E731
     monkeypatch.setattr(importlib.util, "find_spec", without)
-    train(small.knowledge, tmp_path / "run", "--plot").assert_refused("matplotlib", "pip install 'nbfnet[plot]'")
+    train(small.knowledge, tmp_path / "run", "--plot").assert_refused("matplotlib", "pip install '.[plot]'")
     assert not (tmp_path / "run").exists()
 
 

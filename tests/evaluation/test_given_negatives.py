@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import nbfnet
+from nbfnet import load
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.given_negatives import evaluate_given, ogb_metrics
 from nbfnet.evaluation.link_sample import draw_links
@@ -148,7 +149,7 @@ def test_a_network_on_a_folder_of_ogb(biokg, small_config, tmp_path):
         ("valid", read.valid_negatives, read.dataset.valid),
         ("test", read.test_negatives, read.dataset.test),
     ):
-        given = given_negatives("ogbl-biokg", split)
+        given = given_negatives(run.dataset, split)
         np.testing.assert_array_equal(given.head, negatives.head)
         np.testing.assert_array_equal(given.tail, negatives.tail)
         scorer = NetworkScorer(run.folder.network(run.dataset), run.graph.message_csr)
@@ -163,6 +164,13 @@ def test_a_network_on_a_folder_of_ogb(biokg, small_config, tmp_path):
         assert result.overall.tail.document()["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
 
 
-def test_other_datasets_have_none():
-    assert given_negatives("world", "test") is None
-    assert given_negatives("things of mine", "test") is None
+@pytest.mark.parametrize("name", ["world", "things of mine", "ogbl-biokg"])
+def test_other_datasets_have_none(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("NBFNET_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    mine = dataclasses.replace(load("world"), name=name)
+    assert given_negatives(mine, "test") is None
+
+
+def test_another_dataset_of_the_same_name_has_none(biokg):
+    assert given_negatives(dataclasses.replace(load("world"), name="ogbl-biokg"), "test") is None

@@ -28,9 +28,9 @@ def test_steps_go_on_as_if_nothing_had_happened(tmp_path):
     for number in range(3):
         step(network, optimizer, number)
     progress = Progress(1, 2, 3, 0.1 + 0.2, 7, 1.5, 99, {"epoch": 0.5, "valid": {"mrr": 1 / 3}})
-    save_checkpoint(tmp_path, network, optimizer, progress)
+    save_checkpoint(tmp_path, network, optimizer, progress, training="mine")
     other, other_optimizer = make(seed=1)
-    assert load_checkpoint(tmp_path, other, other_optimizer) == progress
+    assert load_checkpoint(tmp_path, other, other_optimizer, training="mine") == progress
     for number in range(3, 6):
         step(network, optimizer, number)
         step(other, other_optimizer, number)
@@ -40,38 +40,40 @@ def test_steps_go_on_as_if_nothing_had_happened(tmp_path):
 
 def test_before_the_first_step(tmp_path):
     network, optimizer = make()
-    assert load_checkpoint(tmp_path, network, optimizer) == Progress()
-    save_checkpoint(tmp_path, network, optimizer, Progress())
+    assert load_checkpoint(tmp_path, network, optimizer, training="mine") == Progress()
+    save_checkpoint(tmp_path, network, optimizer, Progress(), training="mine")
     other, other_optimizer = make(seed=1)
-    assert load_checkpoint(tmp_path, other, other_optimizer) == Progress()
+    assert load_checkpoint(tmp_path, other, other_optimizer, training="mine") == Progress()
     assert torch.equal(network.indicator.query.weight, other.indicator.query.weight)
 
 
 def test_a_checkpoint_of_another_network(tmp_path):
     network, optimizer = make()
     step(network, optimizer, 0)
-    save_checkpoint(tmp_path, network, optimizer, Progress(step=1))
+    save_checkpoint(tmp_path, network, optimizer, Progress(step=1), training="mine")
     with pytest.raises(RunFolderError, match="not of this training"):
-        load_checkpoint(tmp_path, *make(dim=6))
+        load_checkpoint(tmp_path, *make(dim=6), training="mine")
+    with pytest.raises(RunFolderError, match="not of this training"):
+        load_checkpoint(tmp_path, *make(), training="another of the same shape")
 
 
 @pytest.mark.parametrize("change", ["no moments", "no counters", "few counters", "more counters", "a network"])
 def test_a_checkpoint_that_lacks_something(tmp_path, change):
     network, optimizer = make()
     step(network, optimizer, 0)
-    save_checkpoint(tmp_path, network, optimizer, Progress(step=1))
+    save_checkpoint(tmp_path, network, optimizer, Progress(step=1), training="mine")
     tensors, description = read_tensors(tmp_path / FILE)
     match change:
         case "no moments":
             tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("exp_avg_sq/")}
         case "no counters":
-            description = {}
+            description = {"training": "mine"}
         case "few counters":
             del description["log_bytes"]
         case "more counters":
             description["luck"] = 1
         case "a network":  # as it stands in model.safetensors
-            tensors, description = network.state_dict(), {"epoch": 1.0}
+            tensors, description = network.state_dict(), {"epoch": 1.0, "training": "mine"}
     write_tensors(tmp_path / FILE, tensors, description)
     with pytest.raises(RunFolderError, match="not of this training"):
-        load_checkpoint(tmp_path, *make())
+        load_checkpoint(tmp_path, *make(), training="mine")

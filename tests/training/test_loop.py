@@ -18,6 +18,7 @@ import nbfnet.training.loop
 from nbfnet.errors import RunFolderError, SamplingError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.triplets import Triplets
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.tensor_file import read_tensors, write_tensors
@@ -263,3 +264,15 @@ def test_a_training_whose_log_is_gone_is_refused(learn, tmp_path, knowledge):
     (tmp_path / "run" / "log.jsonl").unlink()
     with pytest.raises(RunFolderError, match=r"log\.jsonl"):
         learn(tmp_path / "run", knowledge, epochs=2)
+
+
+def test_a_folder_is_trained_in_by_one_process_at_a_time(learn, tmp_path, knowledge):
+    learn(tmp_path / "run", knowledge, epochs=1)
+    before = (tmp_path / "run" / "log.jsonl").read_bytes()
+    with (
+        alone_in(tmp_path / "run", wait=False),
+        pytest.raises(RunFolderError, match="another process is training in this folder"),
+    ):
+        learn(tmp_path / "run", knowledge, epochs=2)
+    assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
+    learn(tmp_path / "run", knowledge, epochs=2)

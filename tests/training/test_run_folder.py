@@ -11,6 +11,7 @@ import torch
 
 from nbfnet.config import make_config
 from nbfnet.errors import ConfigError, GraphFormatError, NbfnetError, RunFolderError
+from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.training.defaults import default_config
 from nbfnet.training.run_folder import RunFolder, initial_network
@@ -187,8 +188,30 @@ def test_a_number_that_stands_for_no_name(path, name, number):
     ids = np.load(path / "data" / name).copy()
     ids[0] = number
     np.save(path / "data" / name, ids)
-    with pytest.raises(RunFolderError, match="stands for no name"):
+    with pytest.raises(RunFolderError, match=r"stands for no name|damaged"):
         RunFolder.open(path).dataset()
+
+
+def test_data_and_networks_of_another_training_are_refused(path, knowledge, config, tmp_path):
+    ids = np.load(path / "data" / "test" / "head.npy")
+    np.save(path / "data" / "test" / "head.npy", (ids + 1) % knowledge.train.num_nodes)
+    with pytest.raises(RunFolderError, match="of another training"):
+        RunFolder.open(path).dataset()
+    other = config.model_copy(update={"training": config.training.model_copy(update={"seed": 5})})
+    RunFolder.create(tmp_path / "other", knowledge, other)
+    shutil.copy(tmp_path / "other" / "model.safetensors", path)
+    with pytest.raises(RunFolderError, match="network of another training"):
+        RunFolder.open(path).network(knowledge)
+
+
+def test_a_draft_that_a_killed_process_left_is_removed(knowledge, config, tmp_path):
+    left, held, foreign = (tmp_path / f".run-{letter * 8}" for letter in "abc")
+    for folder in (left, held):
+        (folder / "draft" / "data").mkdir(parents=True)
+    foreign.mkdir()
+    with alone_in(held, wait=False):
+        RunFolder.create(tmp_path / "run", knowledge, config)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [held.name, foreign.name, "run"]
 
 
 def test_arrays_that_are_pickles_are_never_loaded(path, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import re
 import sys
 from typing import Annotated, Any
 
@@ -70,7 +71,12 @@ def main() -> None:
         report_error(error)
         sys.exit(2)
     except OSError as error:
-        report_error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error)
+        report_error(f"{error.filename or 'the output'}: {error.strerror or error}")
+        sys.exit(2)
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not re.search("out of memory|allocate memory", str(error)):
+            raise
+        report_error("there is not enough memory for this: lower training.batch_size, training.negatives or model.dim")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

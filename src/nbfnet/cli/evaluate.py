@@ -65,7 +65,7 @@ def evaluate(
     network = folder.network(learned, device)
     graph = facts_of(dataset, split)
     with gather_team(device) as team:
-        given = given_negatives(dataset.name, split)
+        given = given_negatives(dataset, split)
 
         def measure(scorer: Scorer) -> dict[str, Any]:
             options: dict[str, Any] = {"ties": ties, "sample": sample, "seed": seed, "team": team}

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from nbfnet.cli.options import Json
-from nbfnet.cli.output import print_json, print_table, print_text, print_title
+from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.cli.train import EpochCount, report_validation
 from nbfnet.config import make_config, read_toml
+from nbfnet.distributed import gather_team
 from nbfnet.graph.atomic import replacing
 from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.training.reproduction import Reproduction
@@ -33,14 +34,20 @@ def reproduce(
 ) -> None:
     """Run an experiment, and print its result beside the paper's.
 
-    One run for each seed of the file; the mean counts. What was interrupted goes on from its last checkpoint.
+    One run for each seed of the file; the mean counts. What was interrupted goes on from its last checkpoint. Under
+    torchrun several processes share the work.
     """
     config = make_config(read_toml(experiment), origin=str(experiment))
     reproduction = Reproduction(experiment.stem, config, runs)
-    document = reproduction.run(epochs=epochs, listener=report_validation, finish=calibrate_run)
-    with replacing(results / f"{experiment.stem}.json") as partial:
-        partial.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
-    print_json(document) if json else _print(document)
+    published = reproduction.publication
+    report_note(f"{experiment.stem}: {published.source}, seeds {', '.join(map(str, published.seeds))}")
+    results.mkdir(parents=True, exist_ok=True)  # where this cannot be, it is said before hours of training
+    with gather_team(config.training.device) as team:
+        document = reproduction.run(epochs=epochs, listener=report_validation, finish=calibrate_run, team=team)
+        if team.leads:
+            with replacing(results / f"{experiment.stem}.json") as partial:
+                partial.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
+            print_json(document) if json else _print(document)
 
 
 def _print(document: dict[str, Any]) -> None:

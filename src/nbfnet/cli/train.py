@@ -71,6 +71,9 @@ def train(
     if plot:
         require_matplotlib()
     tables = [*([_read(config)] if config else []), parse_settings(settings or []), _numbers(epochs, seed)]
+    if continues and not output.exists():
+        report_note(f"there is no run in {output} yet: it begins")  # killed before there was one, perhaps
+        continues = False
     before = [RunFolder.open(output).config().model_dump(mode="json")] if continues else []
     asked = make_config(*before, *tables).training
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
@@ -80,12 +83,16 @@ def train(
         folder, chosen = start(output, dataset, *tables, team=team)
         if team.leads:
             _report_start(folder, dataset, chosen)
-        learn(folder, dataset, chosen, team=team, listener=report_validation)
+        try:
+            learn(folder, dataset, chosen, team=team, listener=report_validation)
+        except KeyboardInterrupt:
+            report_note("stopped; the same command with --resume goes on")
+            raise
         if team.leads:
             calibrate_run(folder, dataset)
             if plot:
                 draw_curves(folder.path)
-            _report_end(folder, json)
+            _report_end(folder, dataset, json)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -122,7 +129,7 @@ def report_validation(entry: dict[str, Any]) -> None:
     report_note(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}")
 
 
-def _report_end(folder: RunFolder, json: bool) -> None:
+def _report_end(folder: RunFolder, dataset: Dataset, json: bool) -> None:
     best = folder.manifest["metrics"]
     if json:
         print_json({"run": str(folder.path), "best": best})
@@ -131,4 +138,4 @@ def _report_end(folder: RunFolder, json: bool) -> None:
         which = "best" if best["valid"] else "last"
         print_title(f"{folder.path}: the {which} network, after epoch {best['epoch']:.4g}")
         print_table([(name, f"{value:.4f}") for name, value in best["valid"].items()])
-    print_text(f"next: nbfnet evaluate {folder.path}")
+    print_text(f"next: nbfnet {'evaluate' if len(dataset.test) else 'info'} {folder.path}")

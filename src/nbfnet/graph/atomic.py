@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
+import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +33,21 @@ def check_is_new(folder: Path) -> None:
 
 
 @contextmanager
+def alone_in(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Keep other processes out that ask the same of a folder; the lock ends with its process, however that ends.
+
+    Raises:
+        BlockingIOError: another process is within, and this one does not wait.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """A draft beside the wanted folder, moved into its place when everything in it is written.
 
@@ -38,7 +57,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
     made = [parent for parent in folder.parents if not parent.exists()]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as outer:
+        _remove_drafts_of_the_killed(folder)
+        with (
+            tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as outer,
+            alone_in(Path(outer), wait=False),
+        ):
             draft = Path(outer) / "draft"
             draft.mkdir()
             yield draft
@@ -52,3 +75,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
         for parent in made:
             with suppress(OSError):  # it is not empty: the folder is there
                 parent.rmdir()
+
+
+def _remove_drafts_of_the_killed(folder: Path) -> None:
+    """A draft that no process holds was left by one that was killed."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
+        with suppress(OSError), alone_in(left, wait=False):
+            if (left / "draft").is_dir():
+                shutil.rmtree(left)

@@ -101,12 +101,6 @@ class Dataset:
         """The graph that test links are asked on."""
         return self.test_graph if self.test_graph is not None else self.train
 
-    def numbers_fit(self) -> bool:
-        """Whether every number of a triplet stands for a name."""
-        parts = [(self.train, self.train.triplets), (self.train, self.valid), (self.facts_of_test, self.test)]
-        parts += [] if self.test_graph is None else [(self.test_graph, self.test_graph.triplets)]
-        return all(triplets.fit(graph.num_nodes, graph.num_relations) for graph, triplets in parts)
-
     def __repr__(self) -> str:
         counts = f"{len(self.train.triplets):,} / {len(self.valid):,} / {len(self.test):,} train / valid / test"
         return f"<Dataset {self.name!r}: {self.kind}, {self.train.num_nodes:,} entities, {counts}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tokenize import TokenError  # of an array's header that is damaged
 from typing import Any, get_args
 
 import numpy as np
@@ -61,7 +62,7 @@ def read_store(folder: Path) -> Dataset:
             if not links.fit(graph.num_nodes, graph.num_relations):
                 raise ValueError(f"a link of {part} has a number that stands for no name")
         return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
-    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, TokenError) as error:
         remedy = "convert the graph again with 'nbfnet data convert'"
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
 

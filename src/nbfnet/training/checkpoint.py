@@ -30,8 +30,10 @@ class Progress:
     best: dict[str, Any] = field(default_factory=dict)  # the best validation so far
 
 
-def save_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Adam, progress: Progress) -> None:
-    """Write the state of a training.
+def save_checkpoint(
+    folder: Path, network: nn.Module, optimizer: torch.optim.Adam, progress: Progress, *, training: str | None
+) -> None:
+    """Write the state of a training, which has this id.
 
     Raises:
         RunFolderError: it cannot be written; the checkpoint before it is still there.
@@ -40,20 +42,22 @@ def save_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Ada
     for name, parameter in network.named_parameters():
         for moment in _MOMENTS if progress.step else ():
             tensors[f"{moment}/{name}"] = optimizer.state[parameter][moment]
-    write_tensors(folder / FILE, tensors, asdict(progress))
+    write_tensors(folder / FILE, tensors, {"training": training, **asdict(progress)})
 
 
-def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Adam) -> Progress:
+def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Adam, *, training: str | None) -> Progress:
     """Set a network and its optimizer to the state that was saved; the beginning if none was.
 
     Raises:
-        RunFolderError: the checkpoint is damaged, or of another network.
+        RunFolderError: the checkpoint is damaged, or of another training.
     """
     file = folder / FILE
     if not file.exists():
         return Progress()
     tensors, description = read_tensors(file)
     try:
+        if description.pop("training", None) != training:
+            raise LookupError("its id is another")
         if set(description) != {entry.name for entry in fields(Progress)}:
             raise LookupError("it has no counters")
         progress = Progress(**description)

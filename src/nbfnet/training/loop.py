@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from nbfnet.config import Config
 from nbfnet.distributed import ALONE, Team
-from nbfnet.errors import EvaluationError, NbfnetError, TrainingError
+from nbfnet.errors import EvaluationError, NbfnetError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset
 from nbfnet.progress import stage
 from nbfnet.training.batches import make_batches
@@ -36,14 +38,26 @@ def train(folder: RunFolder, dataset: Dataset, config: Config, *, team: Team = A
 
     Raises:
         TrainingError: there is nothing to learn from, or the loss is not finite.
-        RunFolderError: the folder cannot be read or written.
+        RunFolderError: the folder cannot be read or written, or another process is training in it.
     """
-    training = _Training(folder, dataset, config, team, listener)
-    try:
-        training.run()
-    except KeyboardInterrupt:
-        training.save()
-        raise
+    with _alone_in(folder) if team.leads else nullcontext():
+        training = _Training(folder, dataset, config, team, listener)
+        try:
+            training.run()
+        except KeyboardInterrupt:
+            training.save()
+            raise
+
+
+@contextmanager
+def _alone_in(folder: RunFolder) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(alone_in(folder.path, wait=False))
+        except BlockingIOError:
+            remedy = "wait for it, or stop it first"
+            raise RunFolderError(folder.path, "another process is training in this folder", remedy) from None
+        yield
 
 
 class _Training:
@@ -52,7 +66,7 @@ class _Training:
         self.listener = listener
         self.network = initial_network(config, dataset).to(self.config.device)
         self.optimization = Optimization(self.network, dataset.train, self.config, team)
-        self.progress = load_checkpoint(folder.path, self.network, self.optimization.optimizer)
+        self.progress = load_checkpoint(folder.path, self.network, self.optimization.optimizer, training=folder.id)
         self.epochs = make_batches(dataset.train, self.config)
         self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
         # The batches of an epoch after which there is a validation.
@@ -74,7 +88,8 @@ class _Training:
         """Write a checkpoint: parameters and counters always belong together between two steps."""
         if self.team.leads:
             with uninterrupted():
-                save_checkpoint(self.folder.path, self.network, self.optimization.optimizer, self.progress)
+                optimizer, training = self.optimization.optimizer, self.folder.id
+                save_checkpoint(self.folder.path, self.network, optimizer, self.progress, training=training)
         self.last_save = time.monotonic()
 
     def _train_until_validation(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nbfnet.config import Config, Publication
+from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
@@ -46,15 +47,17 @@ class Reproduction:
             raise ConfigError(f"{self.name}: it has no table [experiment] with the published result; see experiments/")
         return self.config.experiment
 
-    def run(self, *, epochs: int | None, listener: Listener, finish: Finish) -> dict[str, Any]:
+    def run(self, *, epochs: int | None, listener: Listener, finish: Finish, team: Team = ALONE) -> dict[str, Any]:
         """Train what is not trained yet, evaluate, and compare: the document of ``results/``.
 
         Args:
             epochs: fewer or more than the experiment names.
             listener: hears of every validation.
-            finish: is called with each run once it is trained.
+            finish: is called with each run once it is trained, by the team's leader.
+            team: processes that share the work; each gets the document.
         """
-        seeds = [self._run_seed(seed, epochs, listener, finish) for seed in self.publication.seeds]
+        seeds = [self._run_seed(seed, epochs, listener, finish, team) for seed in self.publication.seeds]
+        configs = [seed.pop("config") for seed in seeds]
         names = list(seeds[0]["metrics"])
         mean = {name: float(np.mean([seed["metrics"][name] for seed in seeds])) for name in names}
         return {
@@ -65,26 +68,34 @@ class Reproduction:
             "note": self.publication.note,
             "mean": mean,
             "seeds": seeds,
-            "config": self.config.model_dump(mode="json", exclude={"experiment"}),
+            "config": configs[0],
             "machine": describe_machine(),
             "commit": _commit(),
         }
 
-    def _run_seed(self, seed: int, epochs: int | None, listener: Listener, finish: Finish) -> dict[str, Any]:
+    def _run_seed(
+        self, seed: int, epochs: int | None, listener: Listener, finish: Finish, team: Team
+    ) -> dict[str, Any]:
         """One run, begun or gone on with, and its test result."""
         published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
         dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
-        configured = self.config.model_dump(mode="json", include={"model", "training"})
+        configured = self.config.model_dump(mode="json", include={"model", "training"}, exclude_unset=True)
         tables = [configured, {"training": {"seed": seed, **({} if epochs is None else {"epochs": epochs})}}]
-        folder, config = resume(path, dataset, *tables) if path.exists() else begin(path, dataset, *tables)
-        train(folder, dataset, config, listener=listener)
-        finish(folder, dataset)
+        exists = path.exists()
+        team.wait()  # all must have looked before the leader makes the folder
+        start = resume if exists else begin
+        folder, config = start(path, dataset, *tables, team=team)
+        train(folder, dataset, config, team=team, listener=listener)
+        if team.leads:
+            finish(folder, dataset)
+        team.wait()  # the others read what the leader has written
         network = folder.network(dataset, config.training.device)
         scorer = NetworkScorer(network, dataset.facts_of_test.message_csr, config.training.device)
-        result = evaluate(scorer, dataset, "test").document()
+        result = evaluate(scorer, dataset, "test", team=team).document()
         log = read_log(path)
         return {
             "seed": seed,
+            "config": config.model_dump(mode="json", exclude={"experiment"}),
             "split": dataset.split,
             "protocol": result["protocol"],
             "ties": result["ties"],

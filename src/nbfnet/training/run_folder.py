@@ -11,6 +11,7 @@ The folder appears whole, and every file in it is replaced whole: it can be open
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from nbfnet.graph.store import read_store, write_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
 
+MAY_CHANGE = {"epochs", "checkpoint_minutes", "device"}  # keys of a training that another go may overrule
 FORMAT, VERSION = "nbfnet-run", 1
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
 _NOT_A_RUN, _RESTORE = "give a folder that 'nbfnet train' wrote", "restore it from a copy, or train again"
@@ -77,7 +79,7 @@ class RunFolder:
         Raises:
             GraphFormatError: the folder exists already, or cannot be written.
         """
-        manifest = {
+        manifest: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "dataset": {
@@ -90,11 +92,14 @@ class RunFolder:
             "config": config.model_dump(mode="json"),
             "metrics": {},
         }
+        manifest["id"] = _id(manifest["dataset"]["fingerprint"], config)
+        folder = cls(path, manifest)
         with new_folder(path) as draft:
             write_store(dataset, draft / DATA)
-            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), {"epoch": 0}))
+            network = initial_network(config, dataset)
+            (draft / MODEL).write_bytes(pack_tensors(network.state_dict(), folder._description(0)))
             _write_json(draft / MANIFEST, manifest)
-        return cls(path, manifest)
+        return folder
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -125,6 +130,11 @@ class RunFolder:
             raise RunFolderError(file, f"its key {key!r} is missing or damaged", _RESTORE) from None
         return cls(path, manifest)
 
+    @property
+    def id(self) -> str | None:
+        """Which training this is: the same for the same graph, configuration and seed; in each of its files."""
+        return self.manifest.get("id")
+
     def config(self) -> Config:
         """The configuration of the training."""
         return make_config(self.manifest["config"], origin=str(self.path / MANIFEST))
@@ -134,9 +144,10 @@ class RunFolder:
         try:
             dataset = read_store(self.path / DATA)
         except NbfnetError as error:
-            raise RunFolderError(self.path / DATA, str(error), _RESTORE) from None
-        if not dataset.numbers_fit():
-            raise RunFolderError(self.path / DATA, "a triplet has a number that stands for no name", _RESTORE)
+            what = str(error).partition("\n")[0].removeprefix(f"{self.path / DATA}: ")
+            raise RunFolderError(self.path / DATA, what, _RESTORE) from None
+        if fingerprint(dataset) != self.manifest["dataset"]["fingerprint"]:
+            raise RunFolderError(self.path / DATA, "it is damaged, or of another training", _RESTORE)
         return dataset
 
     def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
@@ -147,6 +158,8 @@ class RunFolder:
         """The best network so far and the epoch it is of, from one file: the manifest may be older or newer."""
         network = _new_network(self.config(), dataset)
         tensors, description = read_tensors(self.path / MODEL)
+        if description.get("training") != self.id:
+            raise RunFolderError(self.path / MODEL, "it is the network of another training", _RESTORE)
         try:
             network.load_state_dict(tensors)
         except RuntimeError:
@@ -156,7 +169,10 @@ class RunFolder:
 
     def write_network(self, network: NeuralBellmanFordNetwork, epoch: float) -> None:
         """Replace the best network."""
-        write_tensors(self.path / MODEL, network.state_dict(), {"epoch": epoch})
+        write_tensors(self.path / MODEL, network.state_dict(), self._description(epoch))
+
+    def _description(self, epoch: float) -> dict[str, Any]:
+        return {"epoch": epoch, "training": self.id}
 
     def update(self, **entries: Any) -> None:
         """Replace some entries of the manifest."""
@@ -176,6 +192,11 @@ def initial_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwor
 
 def _new_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwork:
     return NeuralBellmanFordNetwork(config.model, dataset.train.num_relation_ids)
+
+
+def _id(fingerprint: str, config: Config) -> str:
+    lasting = config.model_dump(mode="json", exclude={"experiment": True, "training": MAY_CHANGE})
+    return hashlib.blake2b(json.dumps([fingerprint, lasting]).encode(), digest_size=16).hexdigest()
 
 
 def _write_json(file: Path, document: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ from nbfnet.graph.triplets import Triplets
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
-from nbfnet.training.run_folder import MANIFEST, RunFolder
+from nbfnet.training.log import read_log
+from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
 def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
@@ -30,7 +31,9 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
         GraphFormatError: the folder exists already, or cannot be written.
         TrainingError: the dataset cannot be learned.
     """
-    if (path / MANIFEST).exists() and team.leads:
+    exists = (path / MANIFEST).exists()
+    team.wait()  # all must have looked before the leader makes the folder
+    if exists:
         remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
     config = make_config(default_config(dataset), *tables)
@@ -53,8 +56,8 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = A
     if folder.manifest["dataset"].get("fingerprint") != fingerprint(dataset):
         learned = folder.manifest["dataset"].get("name")
         remedy = (
-            "give the graph that it was begun with, with the same --seed and --paper-split if it was split, "
-            "or begin in another folder"
+            "give the graph that it was begun with, read in the same way (--seed and --paper-split, --types, "
+            "--skip-bad-lines), or begin in another folder"
         )
         raise RunFolderError(path, f"this training was begun with another graph ({learned})", remedy)
     before = folder.config()
@@ -63,6 +66,10 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = A
     if changed:
         remedy = "leave them out, or begin in another folder"
         raise RunFolderError(path, f"a training that goes on cannot change {', '.join(changed)}", remedy)
+    log = read_log(path)
+    if log and config.training.epochs < log[-1]["epoch"]:
+        what = f"it has done {log[-1]['epoch']:.4g} epochs, and is asked for {config.training.epochs} in all"
+        raise RunFolderError(path, what, "ask for more, or begin in another folder")
     if not (path / FILE).exists() and folder.manifest["metrics"]:
         raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
     check_device(config.training.device)
@@ -71,12 +78,9 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = A
     return folder, config
 
 
-_MAY_CHANGE = {"epochs", "checkpoint_minutes", "device"}
-
-
 def _changed(before: Config, after: Config) -> list[str]:
     old, new = before.training.model_dump(), after.training.model_dump()
-    training = [f"training.{key}" for key in old if old[key] != new[key] and key not in _MAY_CHANGE]
+    training = [f"training.{key}" for key in old if old[key] != new[key] and key not in MAY_CHANGE]
     return [*training, *(["model"] if before.model != after.model else [])]
 
 
@@ -93,7 +97,7 @@ def check_device(device: str) -> None:
 def has_device(device: str) -> bool:
     """Whether PyTorch can compute on a device such as 'cuda:1'."""
     try:
-        torch.empty(0, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError):
         return False
     return True

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from nbfnet.errors import DownloadError
-from nbfnet.graph.atomic import replacing
+from nbfnet.graph.atomic import alone_in, replacing
 from nbfnet.graph.datasets.download import download
 from nbfnet.graph.datasets.linqs import convert_linqs
 from nbfnet.graph.datasets.registry_entry import RegistryEntry
@@ -25,24 +23,14 @@ def fetch(entry: RegistryEntry, folder: Path) -> None:
     Raises:
         DownloadError: a needed file could not be had.
     """
-    with _alone(folder / f".{entry.name}.lock"):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"{folder} cannot be made: {error}\n  what to do: check the folders above it, and the space"
+        raise DownloadError(what) from error
+    with alone_in(folder, wait=True):
         if entry.missing(folder):
             _fetch(entry, folder)
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other process is within; a lock ends with its process, however that ends."""
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        file = lock.open("w")
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError as error:
-        raise DownloadError(
-            f"{lock} cannot be written: {error}\n  what to do: check the folder and its space"
-        ) from error
-    with file:
-        yield
 
 
 def _fetch(entry: RegistryEntry, folder: Path) -> None:
