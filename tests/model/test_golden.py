@@ -6,7 +6,7 @@ The folder of golden values is named by NBFNET_GOLDEN, else it is ``golden`` bes
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -127,14 +127,14 @@ def test_one_target_at_a_time(golden_file: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pair_representations(golden_file: Path, backend: str) -> None:
+def test_pair_representations(golden_file: Path, backend: str, represent: Callable[..., Tensor]) -> None:
     golden = Golden(golden_file)
     expected = golden.values["pair_representation"]
     every_node = torch.arange(NUM_NODES).expand(3, -1)
     with use_backend(backend):
         composed = golden.network.pair_representation(golden.graph, golden.source, golden.relation)
         torch.testing.assert_close(composed, expected, **EXACT)
-        planned = golden.network.represent(golden.graph, golden.source, golden.relation, every_node)
+        planned = represent(golden.network, golden.graph, golden.source, golden.relation, every_node)
         torch.testing.assert_close(planned, expected, **EXACT)
         score = golden.network.score_function
         golden.check_gradients(score(composed, golden.network.indicator.query(golden.relation)[:, None]))

@@ -106,15 +106,8 @@ class NeuralBellmanFordNetwork(nn.Module):
             return self._in_parts(needed, self._score_all, graph, source, relation)
         return self._score_rows(frontier, evaluate_rows(self.indicator, self._iterations(), frontier))[query]
 
-    def represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
-        """h_q(u, v), (query, candidate, dim), of targets (query, candidate).
-
-        Raises:
-            QueryError: shapes, types or ids do not fit the network and the graph.
-        """
-        return self._represent(graph, *self._check(graph, source, relation, target))
-
     def _represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+        """h_q(u, v), (query, candidate, dim), of targets (query, candidate)."""
         if not self._plans_rows(graph, source):
             if self._is_too_large(needed := self._plain_memory(graph, source), source):
                 return self._in_parts(needed, self._represent, graph, source, relation, target)
