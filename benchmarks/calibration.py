@@ -4,8 +4,9 @@
 
 RUN is a folder of a knowledge graph that ``nbfnet train`` or ``nbfnet reproduce`` wrote; its calibration was fitted on
 valid links alone. A candidate's probability should be how often such a candidate is the held-out answer: the expected
-calibration error is the mean gap between the two over ten equal bins. Known are the facts of the training graph and the
-valid links; other test answers of a query are taken away too. One prediction at a time is timed, after loading.
+calibration error is the mean gap between the two over ten equal bins, before the calibration that of the network's own
+sigmoid. Known are the facts of the training graph and the valid links; other test answers of a query are taken away
+too. One prediction at a time is timed, after loading.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ import time
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from machine import machine_facts
 from nbfnet.evaluation.filtering import RankingProtocol
+from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.triplets import Float64
-from nbfnet.prediction.calibration import CANDIDATES, expected_calibration_error, queries_of
+from nbfnet.prediction.calibration import CANDIDATES, expected_calibration_error, queries_of, sigmoid
+from nbfnet.prediction.loading import make_predictor
 from nbfnet.run import Run
+from nbfnet.training.start import device_of
 
 
 def main() -> None:
@@ -44,20 +49,26 @@ def measure(run: Run, count: int | None) -> dict[str, object]:
     protocol, random = RankingProtocol.of(run.dataset, "test"), np.random.default_rng(0)
     asked = queries_of(protocol.facts, protocol.links)
     asked = asked.take(random.permutation(len(asked))[: count or len(asked)])
-    predictor, everyone = run._predictor, np.arange(protocol.facts.num_nodes, dtype=np.int32)
-    probabilities, outcomes, seconds = [], [], []
+    predictor = make_predictor(protocol.facts, [run.folder], [run.dataset])
+    (member,), everyone = predictor.members, np.arange(protocol.facts.num_nodes, dtype=np.int32)
+    scorer = NetworkScorer(member.network, member.graph.message_csr, device_of(run.config))
+    logits, probabilities, outcomes, seconds = [], [], [], []
     for source, relation, answer in zip(asked.head.tolist(), asked.relation.tolist(), asked.tail.tolist(), strict=True):
         known = protocol.filter.of(source, relation)
         candidates = np.setdiff1d(everyone, known[known != answer])
         begin = time.perf_counter()
         ranking = predictor.tails(source, relation, CANDIDATES, candidates=candidates)
         seconds.append(time.perf_counter() - begin)
+        found = torch.from_numpy(ranking.candidate)[None]
+        logits.append(scorer.score(torch.tensor([source]), torch.tensor([relation]), found)[0].double().cpu().numpy())
         probabilities.append(ranking.probability)
         outcomes.append(ranking.candidate == answer)
     probability, outcome = np.concatenate(probabilities), np.concatenate(outcomes).astype(np.float64)
+    before = sigmoid(np.concatenate(logits))
     return {
         "run": run.folder.path.name,
         "test queries": len(asked),
+        "expected calibration error of the sigmoid": round(expected_calibration_error(before, outcome), 4),
         "expected calibration error": round(expected_calibration_error(probability, outcome), 4),
         "bins of probability: candidates": _by_bin(probability, np.ones_like(outcome)),
         "bins of probability: share that is the answer": _by_bin(probability, outcome, mean=True),

@@ -1,6 +1,6 @@
 """Relational SpMM: the compiled kernel beside plain PyTorch, in one run.
 
-    NBFNET_DATA=FOLDER python benchmarks/kernel.py [--quick] [--json FILE]
+    [NBFNET_DATA=folder] python benchmarks/kernel.py [--quick] [--json FILE]
 
 Times are milliseconds for one query and one iteration, each the smallest of several runs taken in turn; PNA
 and DistMult in 32 dims, unless a table says otherwise. Backward: all gradients but that of edge weights.
@@ -13,76 +13,23 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from kernel_case import Case, Step, gather_scatter, kernel, random_graph, reference
 from machine import machine_facts
-from nbfnet.graph.inverse import with_inverse_count, with_inverses
+from nbfnet import load
 from nbfnet.graph.relational_csr import RelationalCSR
-from nbfnet.graph.triplets import Triplets
-from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES, use_backend
+from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES
 from nbfnet.kernels.cpu import instruction_set
-from nbfnet.kernels.relational_spmm import relational_spmm
 
 Row = dict[str, str | int | float]
-Step = Callable[..., Tensor]
-
-
-class Case:
-    """The inputs of a call on a graph, and the time that it takes."""
-
-    def __init__(self, csr: RelationalCSR, queries: int, dim: int = 32, aggregate: str = "pna") -> None:
-        self.queries = queries
-        rows = [csr.num_nodes, csr.num_relations, csr.num_nodes]
-        # Representations come out of a ReLU, so many numbers are exactly zero.
-        self.inputs = [torch.randn(queries, n, dim).relu_().requires_grad_() for n in rows]
-        self.edges = [torch.from_numpy(array) for array in (csr.indptr, csr.source, csr.relation)]
-        statistics = [4] if aggregate == "pna" else []
-        self.direction = torch.randn(queries, csr.num_nodes, *statistics, dim)
-
-    def milliseconds(self, step: Step) -> tuple[float, float]:
-        """Forward and backward, for one query."""
-        begin = time.perf_counter()
-        out = step(*self.inputs, *self.edges)
-        middle = time.perf_counter()
-        torch.autograd.grad(out, self.inputs, self.direction)
-        end = time.perf_counter()
-        return (middle - begin) / self.queries * 1e3, (end - middle) / self.queries * 1e3
-
-
-def kernel(*tensors: Tensor, backend: Any = "cpu", message: str = "distmult", aggregate: str = "pna") -> Tensor:
-    """The operation by one of our backends."""
-    with use_backend(backend):
-        return relational_spmm(*tensors, message=message, aggregate=aggregate)
-
-
-def reference(*tensors: Tensor) -> Tensor:
-    """Our own specification in plain PyTorch."""
-    return kernel(*tensors, backend="reference")
-
-
-def gather_scatter(
-    source: Tensor, edges: Tensor, boundary: Tensor, indptr: Tensor, index: Tensor, relation: Tensor
-) -> Tensor:
-    """As message passing libraries do it: gather the messages, scatter them once for each statistic."""
-    row = torch.arange(boundary.shape[1]).repeat_interleave(indptr.diff())
-    messages = source[:, index] * edges[:, relation]
-    spread = row[None, :, None].expand_as(messages)
-    count = (indptr.diff() + 1)[:, None]
-    mean = boundary.scatter_add(1, spread, messages) / count
-    mean_square = boundary.square().scatter_add(1, spread, messages.square()) / count
-    largest = boundary.scatter_reduce(1, spread, messages, "amax")
-    smallest = boundary.scatter_reduce(1, spread, messages, "amin")
-    deviation = (mean_square - mean.square()).clamp(min=1e-6).sqrt()
-    return torch.stack([mean, largest, smallest, deviation], dim=2)
 
 
 def compare(contenders: Mapping[str, tuple[Case, Step, int]]) -> dict[str, tuple[float, float]]:
@@ -149,50 +96,15 @@ def threads(csr: RelationalCSR, quick: bool) -> list[Row]:
     return table
 
 
-MEMORY = """
-import re, sys
-from pathlib import Path
-from kernel import Case, kernel, random_graph
-
-def kilobytes(field):
-    return int(re.search(field + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-
-case = Case(random_graph(5_000, int(sys.argv[1])), 4)
-Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-before = kilobytes("VmRSS")
-case.milliseconds(kernel)
-print((kilobytes("VmHWM") - before) / 1024)
-"""
-
-
 def memory(quick: bool) -> list[Row]:
     """What forward and backward of 4 queries on 5,000 nodes add to the memory of a process, by edges."""
     table: list[Row] = []
     for edges in (100_000, 400_000) if quick else (100_000, 400_000, 1_600_000, 6_400_000):
-        command = [sys.executable, "-c", MEMORY, str(edges)]
-        folder = Path(__file__).parent
-        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+        command = [sys.executable, str(Path(__file__).with_name("kernel_memory.py")), str(edges)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         all_messages = 4 * edges * 32 * 4 / 2**20
         table.append({"edges": edges, "MB": round(float(done.stdout), 1), "MB of all messages": round(all_messages, 1)})
     return table
-
-
-def random_graph(nodes: int, edges: int) -> RelationalCSR:
-    """Edges between random nodes, 50 relations."""
-    generator = np.random.default_rng(0)
-    head, relation, tail = (generator.integers(n, size=edges, dtype=np.int32) for n in (nodes, 50, nodes))
-    return RelationalCSR.from_triplets(Triplets(head, relation, tail), nodes, 50)
-
-
-def read(folder: Path) -> RelationalCSR:
-    """The training triplets of a benchmark, with inverses."""
-    lines = [line.split("\t") for line in (folder / "train.txt").read_text(encoding="utf-8").splitlines()]
-    entities: dict[str, int] = {}
-    relations: dict[str, int] = {}
-    head, tail = ([entities.setdefault(line[i], len(entities)) for line in lines] for i in (0, 2))
-    relation = [relations.setdefault(line[1], len(relations)) for line in lines]
-    edges = with_inverses(Triplets.of(head, relation, tail), len(relations))
-    return RelationalCSR.from_triplets(edges, len(entities), with_inverse_count(len(relations)))
 
 
 def _row(forward: float, backward: float, **key: str | int) -> Row:
@@ -206,11 +118,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer and shorter measurements")
     parser.add_argument("--json", type=Path, help="write the tables to this file too")
     arguments = parser.parse_args()
-    data, quick = os.environ.get("NBFNET_DATA"), arguments.quick
-    if data is None:
-        parser.error("set NBFNET_DATA to the folder that holds fb15k-237 and wn18rr")
-
-    graphs = {name: read(Path(data) / name) for name in ("fb15k-237", "wn18rr")}
+    quick = arguments.quick
+    graphs = {name: load(name).train.csr for name in ("fb15k-237", "wn18rr")}
     fb15k = graphs["fb15k-237"]
     sizes = (50_000, 200_000, 800_000) if quick else (50_000, 100_000, 200_000, 400_000, 800_000, 1_600_000)
     counts = (1, 4, 16) if quick else (1, 2, 4, 8, 16, 32, 64)

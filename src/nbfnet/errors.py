@@ -6,6 +6,7 @@ import difflib
 import heapq
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 
 class NbfnetError(Exception):
@@ -110,7 +111,8 @@ class ConvergenceError(NbfnetError):
 class ImprovingCycleError(ConvergenceError):
     """A cycle that gives a better path each time it is walked, as a negative one for distances: no path is best."""
 
-    def __init__(self, semiring: str, cycle: Sequence[object]) -> None:
+    def __init__(self, semiring: str, cycle: Sequence[Any]) -> None:
+        """``cycle`` lists its nodes in order, by number or by name."""
         self.semiring, self.cycle = semiring, cycle
         shown = " → ".join(str(node) for node in [*cycle[:10], "…" if len(cycle) > 10 else cycle[0]])
         super().__init__(

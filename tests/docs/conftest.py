@@ -3,7 +3,7 @@
 - A fenced block ``console`` is run. ``$ nbfnet ...`` runs in this process, ``$ cat FILE`` and ``$ head -n N FILE`` show
   a file. What is shown must come out again; a line ``...`` stands for any lines.
 - A fenced block ``python`` is run too: as a doctest if it has prompts, else as it stands.
-- A fenced block ``sh`` takes too long: its ``nbfnet`` commands are only parsed.
+- A fenced block ``sh`` takes too long: its ``nbfnet`` commands, also under ``torchrun``, are only parsed.
 
 With NBFNET_REWRITE_DOCS=1 what is shown is replaced by what came out, where no ``...`` stands.
 """
@@ -17,11 +17,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from torch.distributed.run import get_args_parser
 from typer.main import get_command
 
 from nbfnet.cli import app, main
@@ -110,7 +111,7 @@ class Page:
                 self._run_python(block)
             elif block.language == "sh":
                 for command in commands_of(block, ""):
-                    _parse(command.arguments)
+                    parse(command.arguments)
         if self._replaced:
             self._rewrite()
 
@@ -163,15 +164,20 @@ def _show_file(program: str, arguments: list[str]) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def _parse(arguments: list[str]) -> None:
-    """The parts of ``a && b`` that are commands of this package have known names and options."""
-    for words in " ".join(arguments).split(" && "):
-        program, *rest = words.split(" ")
-        command: Any = get_command(app)
-        if program == "nbfnet":
+def parse(arguments: list[str]) -> None:
+    """The parts of ``a && b`` that are commands of this package, maybe under torchrun, have known names and options."""
+    for is_and, words in groupby(arguments, "&&".__eq__):
+        program, *rest = words
+        if program == "torchrun":
+            launch = get_args_parser().parse_args(rest)
+            assert launch.module, "torchrun without -m"
+            program, rest = launch.training_script, launch.training_script_args
+        if program == "nbfnet" and not is_and:
+            command: Any = get_command(app)
             context = command.make_context("nbfnet", rest)
-            name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-            found.make_context(name, rest, parent=context)
+            while hasattr(command, "resolve_command"):  # a group, of all commands or of those of ``data``
+                name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+                context = command.make_context(name, rest, parent=context)
 
 
 def _without_numbers(lines: list[str]) -> list[str]:
@@ -204,6 +210,11 @@ def run_command(
 
     yield run
     show_progress(False)
+
+
+@pytest.fixture
+def parse_command() -> Callable[[list[str]], None]:
+    return parse
 
 
 @pytest.fixture

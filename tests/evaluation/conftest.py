@@ -1,7 +1,8 @@
-"""Tiny datasets made by hand, and a scorer that reads its scores from a table."""
+"""Tiny datasets made by hand, a scorer that reads its scores from a table, and tables by networkx."""
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -36,6 +37,46 @@ def make_graph(num_nodes, num_relations, rows, kind="knowledge", name="tiny"):
 def make_dataset(num_nodes, num_relations, train, valid, test, kind="knowledge"):
     graph = make_graph(num_nodes, num_relations, train, kind)
     return Dataset("tiny", graph, make_triplets(valid), make_triplets(test))
+
+
+def make_walks(graph):
+    """Every fact both ways, whatever its relation; what is there twice weighs twice."""
+    walks = nx.DiGraph()
+    walks.add_nodes_from(range(graph.num_nodes))
+    for u, v in zip(graph.triplets.head.tolist(), graph.triplets.tail.tolist(), strict=True):
+        for a, b in ((u, v), (v, u)):
+            weight = walks.edges[a, b]["weight"] if walks.has_edge(a, b) else 0
+            walks.add_edge(a, b, weight=weight + 1)
+    return walks
+
+
+def score_by_networkx(graph, method):
+    """Closeness (source, node) over the facts by a classical method.
+
+    What networkx computes to 1e-12 is rounded to 1e-9 of the row's largest, so that nodes that are alike tie.
+    """
+    walks, nodes = make_walks(graph), range(graph.num_nodes)
+    table = np.zeros((len(nodes), len(nodes)))
+    if method == "katz":
+        beta = 0.1 / np.abs(nx.adjacency_spectrum(walks)).max()
+    for u in nodes:
+        start = {v: float(v == u) for v in nodes}
+        if method == "katz":
+            scores = nx.katz_centrality(walks, beta, start, normalized=False, weight="weight", tol=1e-14, max_iter=99)
+            scores[u] -= 1  # the path of no edge
+        elif method == "ppr":
+            scores = nx.pagerank(walks, personalization=start, dangling=start, tol=1e-14, max_iter=999)
+        else:
+            reached = nx.single_source_shortest_path_length(walks, u)
+            scores = {v: -reached.get(v, np.inf) for v in nodes}
+        row = np.array([scores[v] for v in nodes])
+        table[u] = row if method == "distance" else np.round(row / row.max(), 9) * row.max() if row.max() > 0 else row
+    return table
+
+
+@pytest.fixture
+def networkx_scores():
+    return score_by_networkx
 
 
 @pytest.fixture(autouse=True)

@@ -83,6 +83,22 @@ def test_rules_come_from_facts_drawn_by_the_seed(member):
     assert len(drawn) > 1
 
 
+def test_the_seed_draws_the_paths_of_a_pattern_that_has_too_many(make_graph, make_network):
+    """1,500 sources, each to one of two hubs, and on to the targets of the hub: 2,250,000 paths."""
+    first, second, both = range(3)
+    sources, hubs, targets = range(1500), (1500, 1501), range(1502, 3505)
+    edges = [(x, first, hubs[x % 2]) for x in sources]
+    edges += [(hub, second, y) for hub, most in zip(hubs, (997, 2003), strict=True) for y in targets[:most]]
+    facts = [(0, both, targets[0]), (1, both, targets[1])]
+    graph = make_graph([f"e{i}" for i in range(3505)], ["first", "second", "both"], edges + facts)
+    member = Member(make_network(6, layers=2), UNCALIBRATED, graph)
+    # Every fact is explained, whatever the seed: only the sample of paths differs.
+    rules = [rules_of(member, "both", k=1, seed=seed) for seed in (1, 1, 2)]
+    assert all((rule.explained, rule.exact) == (2, False) for found in rules for rule in found)
+    assert rules[0] == rules[1]
+    assert [rule.pairs for rule in rules[0]] != [rule.pairs for rule in rules[2]]
+
+
 def test_mistakes(member, make_graph):
     for query in (("x", "r", "c"), ("a", "x", "c"), ("a", "r", "x")):
         with pytest.raises(UnknownNameError, match="'x'"):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nbfnet.config import ModelConfig
 from nbfnet.graph.relational_csr import RelationalCSR
@@ -82,6 +82,27 @@ def make_network() -> Callable[..., NeuralBellmanFordNetwork]:
         return network
 
     return make
+
+
+class _Representation(nn.Module):
+    """In the place of the score: the pair representation itself."""
+
+    def forward(self, representation: Tensor, query: Tensor) -> Tensor:
+        return representation
+
+
+@pytest.fixture(scope="session")
+def represent() -> Callable[..., Tensor]:
+    """h_q(u, v), (query, candidate, dim), of targets (query, candidate), just as ``score`` computes it."""
+
+    def ask(network: NeuralBellmanFordNetwork, *query: Any) -> Tensor:
+        score, network.score_function = network.score_function, _Representation()
+        try:
+            return network.score(*query)
+        finally:
+            network.score_function = score
+
+    return ask
 
 
 @pytest.fixture(scope="session")

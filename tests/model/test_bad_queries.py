@@ -19,7 +19,6 @@ CHAIN = (5, 4, [(0, 0, 1), (1, 1, 2), (2, 2, 3), (3, 3, 4)])
 SOURCE, RELATION, TARGET = torch.tensor([0, 1]), torch.tensor([0, 3]), torch.tensor([[1, 2, 4], [0, 0, 3]])
 ASK: dict[str, Ask] = {
     "score": lambda network, graph, source, relation: network.score(graph, source, relation, TARGET),
-    "represent": lambda network, graph, source, relation: network.represent(graph, source, relation, TARGET),
     "score_all": lambda network, graph, source, relation: network.score_all(graph, source, relation),
     "pair": lambda network, graph, source, relation: network.pair_representation(graph, source, relation),
 }
@@ -62,7 +61,6 @@ def test_sources_and_relations(
         ask(network, graph, source, relation)
 
 
-@pytest.mark.parametrize("method", ["score", "represent"])
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -75,11 +73,9 @@ def test_sources_and_relations(
         (torch.zeros(2, 1, device="meta").long(), "target is on the device 'meta'"),
     ],
 )
-def test_targets(
-    network: NeuralBellmanFordNetwork, graph: MessageGraph, method: str, target: Tensor, message: str
-) -> None:
+def test_targets(network: NeuralBellmanFordNetwork, graph: MessageGraph, target: Tensor, message: str) -> None:
     with pytest.raises(QueryError, match=message):
-        getattr(network, method)(graph, SOURCE, RELATION, target)
+        network.score(graph, SOURCE, RELATION, target)
 
 
 @pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
@@ -117,9 +113,7 @@ def test_no_query_and_no_candidate(network: NeuralBellmanFordNetwork, graph: Mes
     none = SOURCE[:0]
     assert network.score_all(graph, none, none).shape == (0, 5)
     assert network.score(graph, none, none, TARGET[:0]).shape == (0, 3)
-    assert network.represent(graph, none, none, TARGET[:0]).shape == (0, 3, 8)
     assert network.score(graph, SOURCE, RELATION, TARGET[:, :0]).shape == (2, 0)
-    assert network.represent(graph, SOURCE, RELATION, TARGET[:, :0]).shape == (2, 0, 8)
 
 
 def test_low_precision_is_refused_or_right(

@@ -1,12 +1,8 @@
-"""The network against golden values: what an independent implementation computes in float64 for fixed parameters.
-
-The folder of golden values is named by NBFNET_GOLDEN, else it is ``golden`` beside the folder that NBFNET_DATA names.
-"""
+"""The network against golden values: what an independent implementation computes in float64 for fixed parameters."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,27 +19,12 @@ from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.native import native_available
 
+GOLDEN = Path(__file__).parent / "golden"
+FILES = ["distmult-pna-dependent", "rotate-sum-independent", "transe-mean-independent"]
 BACKENDS = ["reference", "cpu"] if native_available() else ["reference"]
 EXACT = {"atol": 1e-9, "rtol": 1e-9}
 NUM_NODES, NUM_RELATIONS = 23, 3
 PLACES = {"query.": "indicator.query.", "mlp.": "score_function.mlp.", ".relation": ".edges.relation"}
-
-
-def golden_folder() -> Path | None:
-    if named := os.environ.get("NBFNET_GOLDEN"):
-        return Path(named)
-    data = os.environ.get("NBFNET_DATA")
-    return None if not data else Path(data).resolve().parent / "golden"
-
-
-def golden_files() -> list[object]:
-    folder = golden_folder()
-    files = sorted(folder.glob("*-*-*.safetensors")) if folder is not None else []
-    if not files:
-        where = f"{folder} holds none" if folder is not None else "neither variable is set"
-        reason = f"needs golden values: set NBFNET_GOLDEN, or NBFNET_DATA to the folder beside them ({where})"
-        return [pytest.param(None, marks=pytest.mark.skip(reason=reason))]
-    return [pytest.param(file, id=file.stem) for file in files]
 
 
 class Golden:
@@ -87,10 +68,9 @@ class Golden:
             torch.testing.assert_close(parameter.grad, expected, **EXACT, msg=lambda m, n=name: f"{n}: {m}")
 
 
-@pytest.fixture(params=golden_files())
+@pytest.fixture(params=FILES)
 def golden_file(request: pytest.FixtureRequest) -> Path:
-    file: Path = request.param
-    return file
+    return GOLDEN / f"{request.param}.safetensors"
 
 
 @pytest.mark.parametrize("backend", ["auto", *BACKENDS])
@@ -127,20 +107,21 @@ def test_one_target_at_a_time(golden_file: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_pair_representations(golden_file: Path, backend: str) -> None:
+def test_pair_representations(golden_file: Path, backend: str, represent: Callable[..., Tensor]) -> None:
     golden = Golden(golden_file)
     expected = golden.values["pair_representation"]
     every_node = torch.arange(NUM_NODES).expand(3, -1)
     with use_backend(backend):
         composed = golden.network.pair_representation(golden.graph, golden.source, golden.relation)
         torch.testing.assert_close(composed, expected, **EXACT)
-        planned = golden.network.represent(golden.graph, golden.source, golden.relation, every_node)
+        planned = represent(golden.network, golden.graph, golden.source, golden.relation, every_node)
         torch.testing.assert_close(planned, expected, **EXACT)
         score = golden.network.score_function
         golden.check_gradients(score(composed, golden.network.indicator.query(golden.relation)[:, None]))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("golden_file", FILES[1:], indirect=True)  # those that give importances
 def test_edge_importances(golden_file: Path, backend: str) -> None:
     """The derivative of a logit w.r.t. a weight of 1 on each message.
 
@@ -148,8 +129,6 @@ def test_edge_importances(golden_file: Path, backend: str) -> None:
     reversed cumulative sum, over iterations, of the derivatives w.r.t. a weight of each iteration alone.
     """
     golden = Golden(golden_file)
-    if "edge_importance" not in golden.values:
-        pytest.skip("the file gives no importances")
     num_edges = golden.graph.csr.num_edges
     weights = [torch.ones(num_edges, dtype=torch.float64, requires_grad=True) for _ in golden.network.layers]
     source, relation = golden.source[:1], golden.relation[:1]

@@ -126,12 +126,16 @@ def columns(triplets):
     return triplets.head, triplets.relation, triplets.tail
 
 
-def test_the_probability_of_one_answer(sigmoid_run):
-    predictor = make_predictor(sigmoid_run.graph, [sigmoid_run.folder], [sigmoid_run.dataset])
-    for relation in range(2 * sigmoid_run.graph.num_relations):
+def test_without_a_curve_the_probability_is_the_sigmoid_of_the_logit(sigmoid_run):
+    graph = sigmoid_run.graph
+    predictor = make_predictor(graph, [sigmoid_run.folder], [sigmoid_run.dataset])
+    scorer = NetworkScorer(sigmoid_run.folder.network(sigmoid_run.dataset), graph.message_csr)
+    for relation in range(2 * graph.num_relations):
         ranking = predictor.tails(2, relation, EVERYTHING)
-        for v, probability in zip(ranking.candidate.tolist(), ranking.probability.tolist(), strict=True):
-            assert predictor.probability(2, relation, v) == probability
+        assert sorted(ranking.candidate.tolist()) == list(range(graph.num_nodes))
+        asked = torch.tensor([2]), torch.tensor([relation])
+        logits = [scorer.score(*asked, torch.tensor([[v]]))[0, 0].item() for v in ranking.candidate.tolist()]
+        np.testing.assert_allclose(ranking.probability, 1 / (1 + np.exp(-np.array(logits))), rtol=1e-12)
 
 
 def test_broken_weights_are_told(things_run):

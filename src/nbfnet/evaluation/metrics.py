@@ -1,4 +1,4 @@
-"""Metrics of ranks: MR, MRR, HITS@N, and HITS@10 against 50 negatives."""
+"""Metrics of ranks: MR, MRR, HITS@N, and HITS@10 of 50 candidates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RankMetrics:
     hits_1: float
     hits_3: float
     hits_10: float
-    hits_10_50: float  # HITS@10 if an answer were ranked against 50 negatives only
+    hits_10_50: float  # HITS@10 if an answer were one of 50 candidates only: ranked against 49 negatives
 
     @classmethod
     def of(cls, ranks: Ranks, ties: TiePolicy) -> Self:

@@ -29,6 +29,8 @@ def explain_named(member: Member, head: str, relation: str, tail: str, *, k: int
 def rules_of(member: Member, relation: str, *, predictions: int = 50, k: int = 3, seed: int = 0) -> list[Rule]:
     """The relation patterns that the network relies on for a relation, from the paths of facts drawn by the seed.
 
+    The seed also draws the paths that a confidence is counted over, where there are too many of a pattern.
+
     Raises:
         UnknownNameError: a relation that the graph does not have.
         ExplanationError: the graph has no fact of the relation.
@@ -43,7 +45,7 @@ def rules_of(member: Member, relation: str, *, predictions: int = 50, k: int = 3
         _explain(member, u, q, v, k, beam=8)
         for u, q, v in zip(chosen.head.tolist(), chosen.relation.tolist(), chosen.tail.tolist(), strict=True)
     ]
-    return mine_rules(explained, graph)
+    return mine_rules(explained, graph, seed=seed)
 
 
 def _explain(member: Member, head: int, relation: int, tail: int, k: int, beam: int) -> Explanation:

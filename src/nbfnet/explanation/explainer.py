@@ -40,8 +40,8 @@ def explain(
     Args:
         network: a trained network.
         graph: the names of entities and relations.
-        messages: the edges that messages pass over, ``graph.csr`` or a view of it. Where the prediction is a fact of
-            the graph, hide it there first, or the fact itself is the explanation.
+        messages: the edges that messages pass over, ``graph.message_csr`` or a view of it. Where the prediction is a
+            fact of the graph, hide it there first, or the fact itself is the explanation.
         head: the id of the source.
         relation: the id of the query's relation; an inverse relation asks the other way.
         tail: the id of the answer.

@@ -63,12 +63,6 @@ class RelationalCSR:
         indptr, slot = sort_by_key(self.source, self.num_nodes)
         return Transpose(indptr, self.target[slot], self.relation[slot], slot)
 
-    def triplets(self) -> Triplets:
-        """The edges as triplets, in the order they were given."""
-        order = np.argsort(self.edge, kind="stable")
-        weight = None if self.weight is None else self.weight[order]
-        return Triplets(self.source[order], self.relation[order], self.target[order], weight)
-
     def hide(self, slots: Int64) -> RelationalCSR:
         """A view without the edges in some slots, in O(E + V): nothing is sorted again."""
         keep = np.ones(self.num_edges, dtype=np.bool_)

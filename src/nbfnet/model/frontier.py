@@ -81,11 +81,6 @@ class Frontier:
         """The family of the queries of a relation; all queries are one where edges do not depend on them."""
         return 0 if self.plan.families == 1 else int(np.searchsorted(self.family_relation, relation))
 
-    @property
-    def num_rows(self) -> int:
-        """Rows over all iterations."""
-        return sum(self.plan.rows(t) for t in range(1, self.plan.iterations + 1))
-
     def memory(self, dim: int, itemsize: int, *, with_gradient: bool, fused: bool) -> int:
         """About how many bytes the batch takes, by compiled iterations (``fused``) or by plain PyTorch."""
         iterations = range(self.plan.iterations + 1)

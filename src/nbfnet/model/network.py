@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Sized
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from nbfnet.config import ModelConfig
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration, RowEdges
-from nbfnet.model.memory import composed_memory
 from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.parts import frontier_memory, in_parts, is_too_large, plain_memory
 from nbfnet.model.query_check import check_graph, check_ids
-from nbfnet.model.row_evaluation import evaluate_rows, is_fused
+from nbfnet.model.row_evaluation import evaluate_rows, score_rows
 from nbfnet.model.score import Score
 from nbfnet.native import native_available
 from nbfnet.operators.aggregate import Aggregate
@@ -95,29 +93,26 @@ class NeuralBellmanFordNetwork(nn.Module):
 
     def _score_all(self, graph: MessageGraph, source: Tensor, relation: Tensor) -> Tensor:
         if not self._plans_rows(graph, source):
-            if self._is_too_large(needed := self._plain_memory(graph, source), source):
-                return self._in_parts(needed, self._score_all, graph, source, relation)
+            needed = plain_memory(graph, len(source), self.config, self.indicator.query.weight)
+            if is_too_large(needed, self.memory_limit, len(source)):
+                return in_parts(needed, self.memory_limit, self._score_all, graph, source, relation)
             hidden = self.pair_representation(graph, source, relation)
             logits: Tensor = self.score_function(hidden, self.indicator.query(relation)[:, None])
             return logits
         query, query_source, query_relation = _distinct_queries(source, relation)
         frontier = self._frontier(graph, query_source, query_relation, None)
-        if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
-            return self._in_parts(needed, self._score_all, graph, source, relation)
-        return self._score_rows(frontier, evaluate_rows(self.indicator, self._iterations(), frontier))[query]
-
-    def represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
-        """h_q(u, v), (query, candidate, dim), of targets (query, candidate).
-
-        Raises:
-            QueryError: shapes, types or ids do not fit the network and the graph.
-        """
-        return self._represent(graph, *self._check(graph, source, relation, target))
+        needed = frontier_memory(frontier, self._iterations()[0], self.config, self.indicator.query.weight)
+        if is_too_large(needed, self.memory_limit, len(query_source)):
+            return in_parts(needed, self.memory_limit, self._score_all, graph, source, relation)
+        rows = evaluate_rows(self.indicator, self._iterations(), frontier)
+        return score_rows(self.indicator, self.score_function, frontier, rows)[query]
 
     def _represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+        """h_q(u, v), (query, candidate, dim), of targets (query, candidate)."""
         if not self._plans_rows(graph, source):
-            if self._is_too_large(needed := self._plain_memory(graph, source), source):
-                return self._in_parts(needed, self._represent, graph, source, relation, target)
+            needed = plain_memory(graph, len(source), self.config, self.indicator.query.weight)
+            if is_too_large(needed, self.memory_limit, len(source)):
+                return in_parts(needed, self.memory_limit, self._represent, graph, source, relation, target)
             hidden = self.pair_representation(graph, source, relation)
             return hidden.gather(1, target[:, :, None].expand(*target.shape, hidden.shape[2]))
         query, query_source, query_relation = _distinct_queries(source, relation)
@@ -126,8 +121,9 @@ class NeuralBellmanFordNetwork(nn.Module):
         np.cumsum(np.bincount(query.numpy(), minlength=len(query_source)) * target.shape[1], out=begin[1:])
         nodes = np.ascontiguousarray(target[order].flatten().numpy(), dtype=np.int32)
         frontier = self._frontier(graph, query_source, query_relation, (begin, nodes))
-        if self._is_too_large(needed := self._frontier_memory(frontier), query_source):
-            return self._in_parts(needed, self._represent, graph, source, relation, target)
+        needed = frontier_memory(frontier, self._iterations()[0], self.config, self.indicator.query.weight)
+        if is_too_large(needed, self.memory_limit, len(query_source)):
+            return in_parts(needed, self.memory_limit, self._represent, graph, source, relation, target)
         rows = evaluate_rows(self.indicator, self._iterations(), frontier)
         # Not rows[...]: its gradient is summed by threads in any order, so that no two runs are the same.
         in_order = rows.index_select(0, frontier.target_rows()).view(*target.shape, self.config.dim)
@@ -190,52 +186,6 @@ class NeuralBellmanFordNetwork(nn.Module):
             dependent=self.config.edges == "dependent",
             frontier=self.config.frontier != "off",
         )
-
-    def _frontier_memory(self, frontier: Frontier) -> int:
-        weight = self.indicator.query.weight
-        return frontier.memory(
-            self.config.dim,
-            weight.element_size(),
-            with_gradient=torch.is_grad_enabled(),
-            fused=is_fused(self._iterations()[0], weight),
-        )
-
-    def _plain_memory(self, graph: MessageGraph, source: Tensor) -> int:
-        rows, messages = len(source) * graph.num_nodes, len(source) * graph.csr.num_edges
-        size = self.config.dim * self.indicator.query.weight.element_size()
-        iterations = self.config.layers
-        return composed_memory(
-            [rows] * iterations, [messages] * iterations, size, with_gradient=torch.is_grad_enabled()
-        )
-
-    def _is_too_large(self, needed: int, queries: Sized) -> bool:
-        return needed > self.memory_limit and len(queries) > 1
-
-    def _in_parts(self, needed: int, compute: Callable[..., Tensor], graph: MessageGraph, *batch: Tensor) -> Tensor:
-        """Computes a batch part by part; again on the way back, so that only one part is ever held."""
-        count = len(batch[0])
-        parts = min(count, -(-needed // self.memory_limit))
-        bounds = pairwise(count * part // parts for part in range(parts + 1))
-        return torch.cat(
-            [checkpoint(compute, graph, *(ids[a:b] for ids in batch), use_reentrant=False) for a, b in bounds]
-        )
-
-    def _score_rows(self, frontier: Frontier, rows: Tensor) -> Tensor:
-        """Logits (distinct query, node): of a query's own rows, and of its background where it has none."""
-        relation = torch.from_numpy(frontier.relation)
-        query = self.indicator.query(relation)
-        groups = frontier.rows_by_group()
-        queries, backgrounds = groups[: len(relation)], groups[len(relation) :]
-        logits = rows.new_zeros(len(relation), frontier.graph.num_nodes)
-        for r in np.unique(frontier.relation).tolist():
-            first, nodes = backgrounds[frontier.family_of(r)]
-            if len(nodes):
-                of_relation = self.score_function(rows[first : first + len(nodes)], self.indicator.query.weight[r])
-                logits = logits.index_put(((relation == r).nonzero(), nodes[None]), of_relation[None])
-        # Query by query: what the score makes of the rows of one query is small enough to stay in a cache.
-        own_scores = [self.score_function(rows[a : a + len(nodes)], query[q]) for q, (a, nodes) in enumerate(queries)]
-        owner = torch.repeat_interleave(torch.tensor([len(nodes) for _, nodes in queries]))
-        return logits.index_put((owner, torch.cat([nodes for _, nodes in queries])), torch.cat(own_scores))
 
 
 def _distinct_queries(source: Tensor, relation: Tensor) -> tuple[Tensor, Int32, Int64]:

@@ -1,10 +1,11 @@
-"""The iterations over the rows of a frontier: compiled as a whole where the operators are known, else composed."""
+"""The rows of a frontier, iterated and scored: compiled as a whole where the operators are known, else composed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,6 +13,7 @@ from nbfnet.kernels.backend import backend_for
 from nbfnet.kernels.fused_iteration import fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration
+from nbfnet.model.score import Score
 from nbfnet.operators.indicator import Indicator
 from nbfnet.operators.registry import aggregates, messages
 
@@ -35,6 +37,24 @@ def evaluate_rows(indicator: Indicator, layers: Sequence[BellmanFordIteration], 
     for t, layer in enumerate(layers, start=1):
         rows = step(layer, frontier, t, rows, layer.edges(family), boundary)
     return rows
+
+
+def score_rows(indicator: Indicator, score: Score, frontier: Frontier, rows: Tensor) -> Tensor:
+    """Logits (query, node): of a query's own rows, and of its background where it has none."""
+    relation = torch.from_numpy(frontier.relation)
+    query = indicator.query(relation)
+    groups = frontier.rows_by_group()
+    queries, backgrounds = groups[: len(relation)], groups[len(relation) :]
+    logits = rows.new_zeros(len(relation), frontier.graph.num_nodes)
+    for r in np.unique(frontier.relation).tolist():
+        first, nodes = backgrounds[frontier.family_of(r)]
+        if len(nodes):
+            of_relation = score(rows[first : first + len(nodes)], indicator.query.weight[r])
+            logits = logits.index_put(((relation == r).nonzero(), nodes[None]), of_relation[None])
+    # Query by query: what the score makes of the rows of one query is small enough to stay in a cache.
+    own_scores = [score(rows[a : a + len(nodes)], query[q]) for q, (a, nodes) in enumerate(queries)]
+    owner = torch.repeat_interleave(torch.tensor([len(nodes) for _, nodes in queries]))
+    return logits.index_put((owner, torch.cat([nodes for _, nodes in queries])), torch.cat(own_scores))
 
 
 def is_fused(layer: BellmanFordIteration, like: Tensor) -> bool:

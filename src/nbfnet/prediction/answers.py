@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 QUESTION = "?"  # stands for what is asked
 
@@ -38,7 +38,11 @@ class Answers(Sequence[Answer]):
     def __len__(self) -> int:
         return len(self.answers)
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+    @overload
+    def __getitem__(self, index: int) -> Answer: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Answer, ...]: ...
+    def __getitem__(self, index: int | slice) -> Answer | tuple[Answer, ...]:
         return self.answers[index]
 
     def __iter__(self) -> Iterator[Answer]:

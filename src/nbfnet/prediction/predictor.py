@@ -76,15 +76,6 @@ class Predictor:
         best = allowed[top_k(order[allowed], k)]
         return Ranking(best, probability[best], known[best])
 
-    def probability(self, source: int, relation: int, target: int) -> float:
-        """P(v) of one answer."""
-        logits = [
-            scorer.score(torch.tensor([source]), torch.tensor([self._learned(i, relation)]), torch.tensor([[target]]))
-            for i, scorer in enumerate(self._scorers)
-        ]
-        _, probability = self._combine([logit[0].double().cpu().numpy() for logit in logits])
-        return float(probability[0])
-
     def _score_nodes(self, source: int, relation: int) -> tuple[Float64, Float64]:
         logits = [
             scorer.score_all(torch.tensor([source]), torch.tensor([self._learned(i, relation)]))[0]
