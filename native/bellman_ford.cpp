@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "hop_search.hpp"
+#include "instruction_set.hpp"
 #include "panel_solver.hpp"
 
 namespace nb = nanobind;
@@ -25,14 +26,10 @@ using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 constexpr int64_t side_by_side_memory = int64_t{1} << 30;  // bytes of panels that may be alive at once
 constexpr int64_t worth_a_thread = 500'000;  // rows and edges, about 0.2 ms: less is not worth waking a thread for
 
-PathLoops loops_for_this_processor(PathSemiring semiring, int32_t width, bool weighted) {
-#ifdef NBFNET_X86_VERSIONS
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-        return avx512::path_loops(semiring, width, weighted);
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return avx2::path_loops(semiring, width, weighted);
-    }
+PathLoops loops_of_instruction_set(PathSemiring semiring, int32_t width, bool weighted) {
+#if defined(__x86_64__)
+    if (instruction_set() == InstructionSet::avx512) return avx512::path_loops(semiring, width, weighted);
+    if (instruction_set() == InstructionSet::avx2) return avx2::path_loops(semiring, width, weighted);
 #endif
     return baseline::path_loops(semiring, width, weighted);
 }
@@ -105,7 +102,7 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
                           factor.shape(0) > 0 ? factor.data() : nullptr,
                           uniform};
     const int32_t width = panel_width(count, nodes);
-    const PathLoops loops = loops_for_this_processor(static_cast<PathSemiring>(semiring), width, weighted);
+    const PathLoops loops = loops_of_instruction_set(static_cast<PathSemiring>(semiring), width, weighted);
     const int64_t panels = (count + width - 1) / width;
     // A panel a thread needs no waiting for each other, but memory for all.
     const int64_t panel_bytes = 2 * nodes * width * static_cast<int64_t>(sizeof(double));
@@ -164,7 +161,7 @@ void multiply_rows(Array<int64_t> begin, Array<int32_t> source, Array<double> we
                    nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> product) {
     const int64_t rows = static_cast<int64_t>(x.shape(0));
     const PathEdges edges{rows, begin.data(), source.data(), weight.data(), nullptr, nullptr, nullptr, nullptr, 1.0};
-    const PathLoops loops = loops_for_this_processor(PathSemiring::plus_times, 1, true);
+    const PathLoops loops = loops_of_instruction_set(PathSemiring::plus_times, 1, true);
     Boundary none;
     none.lanes = 0;
     none.row[0] = std::numeric_limits<int64_t>::max();

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbfnet.errors import ConvergenceError, ParameterError, UnknownNodeError, WeightError
+from nbfnet.native import native
 from nbfnet.semiring import bellman_ford as module
 from nbfnet.semiring import reference
 from nbfnet.semiring.bellman_ford import available_cores, bellman_ford, in_chunks
@@ -16,6 +17,8 @@ from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, M
 SEMIRINGS = [PLUS_TIMES, MIN_PLUS, MAX_MIN, MAX_TIMES]
 LOG = Semiring("log", Monoid(np.logaddexp, -np.inf), Monoid(np.add, 0.0))  # plus_times in the logarithm
 
+INSTRUCTION_SETS = native.instruction_sets() if native else ["none"]
+every_instruction_set = pytest.mark.usefixtures("instruction_set")
 every_semiring = pytest.mark.parametrize("semiring", SEMIRINGS, ids=lambda s: s.name)
 
 
@@ -42,26 +45,32 @@ def assert_equal(got, expected, semiring):
 @every_semiring
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs(), iterations=st.integers(0, 4), threads=st.integers(1, 2))
-def test_equals_path_enumeration(make_edges, semiring, graph, iterations, threads):
+def test_equals_path_enumeration(make_edges, use_instruction_set, semiring, graph, iterations, threads):
     nodes, ends, weights, directed, sources = graph
     edges = make_edges(nodes, [h for h, _ in ends], [t for _, t in ends], weights, directed)
-    scores = bellman_ford(edges, sources, semiring, iterations=iterations, threads=threads)
     enumerated = {u: path_enumeration(edges, u, semiring, iterations) for u in set(sources)}
-    assert_equal(scores, np.array([enumerated[u] for u in sources]), semiring)
+    for name in INSTRUCTION_SETS:
+        with use_instruction_set(name):
+            scores = bellman_ford(edges, sources, semiring, iterations=iterations, threads=threads)
+        assert_equal(scores, np.array([enumerated[u] for u in sources]), semiring)
 
 
 @every_semiring
 @pytest.mark.parametrize("sources", [1, 2, 9, 40])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_compiled_equals_numpy(random_edges, semiring, sources, weighted, threads):
+def test_compiled_equals_numpy(random_edges, use_instruction_set, semiring, sources, weighted, threads):
     edges = random_edges(3, 3000, 9000, weighted)
     starts = np.random.default_rng(4).integers(0, 3000, sources).astype(np.int32)
     for iterations in (0, 1, 2, 3, 5, 9):
         expected, _ = reference.iterate(edges, starts, semiring, None, iterations, 0.0)
-        assert_equal(bellman_ford(edges, starts, semiring, iterations=iterations, threads=threads), expected, semiring)
+        for name in INSTRUCTION_SETS:
+            with use_instruction_set(name):
+                scores = bellman_ford(edges, starts, semiring, iterations=iterations, threads=threads)
+            assert_equal(scores, expected, semiring)
 
 
+@every_instruction_set
 @every_semiring
 @pytest.mark.parametrize("sources", [1, 5, 17])
 @pytest.mark.parametrize("threads", [1, 2])
@@ -78,6 +87,7 @@ def test_until_convergence_equals_many_iterations(random_edges, semiring, source
         np.testing.assert_allclose(limit, many, rtol=1e-8)
 
 
+@every_instruction_set
 @every_semiring
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize("lanes", [1, 3, 12])
@@ -94,6 +104,7 @@ def test_no_iteration_runs_ahead(make_edges, semiring, direction, lanes):
         np.testing.assert_array_equal(scores, np.tile(expected, (lanes, 1)))
 
 
+@every_instruction_set
 @pytest.mark.parametrize("lanes", [1, 4, 16])
 def test_a_dense_graph_is_iteration_exact(make_edges, lanes):
     """Where most rows change in every iteration, distances fall for several iterations, exactly like NumPy's."""
@@ -120,6 +131,7 @@ def test_the_layout_does_not_depend_on_edge_order(make_edges, semiring):
     assert_equal(one, other, semiring)
 
 
+@every_instruction_set
 def test_factor_by_target_equals_weights(random_edges, make_edges):
     edges = random_edges(11, 500, 3000)
     factor = np.random.default_rng(1).random(500)
