@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <nanobind/ndarray.h>
 #include <new>
 
 #include "bindings.hpp"
@@ -18,10 +17,6 @@ namespace nb = nanobind;
 namespace nbfnet {
 
 namespace {
-
-template <class T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr int64_t side_by_side_memory = int64_t{1} << 30;  // bytes of panels that may be alive at once
 constexpr int64_t worth_a_thread = 500'000;  // rows and edges, about 0.2 ms: less is not worth waking a thread for
@@ -86,10 +81,10 @@ void write_scores(const PanelSolver &solver, const PathLoops &loops, const int32
 }
 
 // scores (source, node). Returns whether all of them have settled.
-bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source, Array<double> weight,
-                     Array<int64_t> out_begin, Array<int32_t> target, Array<double> out_weight, Array<double> factor,
-                     double uniform, Array<int32_t> rank, Array<int32_t> sources, int64_t iterations,
-                     bool until_convergence, double tolerance, int32_t threads, Scores scores) {
+bool bellman_ford(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<double> weight, In<int64_t> out_begin,
+                  In<int32_t> target, In<double> out_weight, In<double> factor, double uniform, In<int32_t> rank,
+                  In<int32_t> sources, int64_t iterations, bool until_convergence, double tolerance, int32_t threads,
+                  Out<double, 2> scores) {
     const int64_t nodes = static_cast<int64_t>(rank.shape(0)), count = static_cast<int64_t>(sources.shape(0));
     const bool weighted = weight.shape(0) > 0;
     const PathEdges edges{nodes,
@@ -157,8 +152,7 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
 }
 
 // product = Ax for the matrix whose rows are a graph's rows.
-void multiply_rows(Array<int64_t> begin, Array<int32_t> source, Array<double> weight, Array<double> x,
-                   nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> product) {
+void multiply_rows(In<int64_t> begin, In<int32_t> source, In<double> weight, In<double> x, Out<double> product) {
     const int64_t rows = static_cast<int64_t>(x.shape(0));
     const PathEdges edges{rows, begin.data(), source.data(), weight.data(), nullptr, nullptr, nullptr, nullptr, 1.0};
     const PathLoops loops = loops_of_instruction_set(PathSemiring::plus_times, 1, true);
@@ -177,7 +171,7 @@ void bind_bellman_ford(nb::module_ &m) {
     m.def("bellman_ford", &nbfnet::bellman_ford, nb::arg("semiring"), nb::arg("begin"), nb::arg("source"),
           nb::arg("weight"), nb::arg("out_begin"), nb::arg("target"), nb::arg("out_weight"), nb::arg("factor"),
           nb::arg("uniform"), nb::arg("rank"), nb::arg("sources"), nb::arg("iterations"),
-          nb::arg("until_convergence"), nb::arg("tolerance"), nb::arg("threads"), nb::arg("scores"));
+          nb::arg("until_convergence"), nb::arg("tolerance"), nb::arg("threads"), nb::arg("scores").noconvert());
     m.def("multiply_rows", &nbfnet::multiply_rows, nb::arg("begin"), nb::arg("source"), nb::arg("weight"),
-          nb::arg("x"), nb::arg("product"));
+          nb::arg("x"), nb::arg("product").noconvert());
 }

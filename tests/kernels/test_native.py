@@ -1,4 +1,4 @@
-"""What the compiled module promises to every machine."""
+"""What the compiled module promises to every machine and every caller."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 from nbfnet.native import native
@@ -42,3 +43,37 @@ def test_loading_takes_no_instructions_that_the_machine_may_lack() -> None:
         instructions = re.findall(r"^ +[0-9a-f]+:\s+(\w+)", code, re.M)
         assert instructions
         assert not [name for name in instructions if name.startswith(("v", "k"))]
+
+
+def test_an_output_is_never_a_copy() -> None:
+    """Converted to what the compiled code wants, an output would be filled where nobody sees it."""
+    keys, long, short = np.zeros(3, np.int32), np.zeros(3, np.int64), np.zeros(3, np.int32)
+    with pytest.raises(TypeError):
+        native.counting_sort(keys, long, short)
+    with pytest.raises(TypeError):
+        native.counting_sort(keys, short, long)
+    with pytest.raises(TypeError):
+        native.counting_sort(keys, long, np.zeros(6, np.int64)[::2])
+    nothing, begin = np.zeros(0, np.int32), np.zeros(2, np.int64)
+    with pytest.raises(TypeError):
+        native.multiply_rows(begin, nothing, np.zeros(0), np.zeros(1), np.zeros(1, np.float32))
+    for wrong in (np.zeros((1, 1), np.float32), np.zeros((1, 4))[:, ::2]):
+        with pytest.raises(TypeError):
+            native.bellman_ford(
+                semiring=0,
+                begin=begin,
+                source=nothing,
+                weight=np.zeros(0),
+                out_begin=begin,
+                target=nothing,
+                out_weight=np.zeros(0),
+                factor=np.zeros(0),
+                uniform=1.0,
+                rank=np.zeros(1, np.int32),
+                sources=np.zeros(1, np.int32),
+                iterations=1,
+                until_convergence=False,
+                tolerance=0.0,
+                threads=1,
+                scores=wrong,
+            )
