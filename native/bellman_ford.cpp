@@ -6,6 +6,9 @@
 #include <limits>
 #include <memory>
 #include <new>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "bindings.hpp"
 #include "hop_search.hpp"
@@ -27,6 +30,15 @@ PathLoops loops_of_instruction_set(PathSemiring semiring, int32_t width, bool we
     if (instruction_set() == InstructionSet::avx2) return avx2::path_loops(semiring, width, weighted);
 #endif
     return baseline::path_loops(semiring, width, weighted);
+}
+
+// As many threads as OMP_NUM_THREADS says, or else as many as there are processor cores for this process.
+int32_t default_threads() {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
 }
 
 // Wide panels share the reading of an edge; the memory of a very large graph only allows narrow ones.
@@ -168,6 +180,7 @@ void multiply_rows(In<int64_t> begin, In<int32_t> source, In<double> weight, In<
 }  // namespace nbfnet
 
 void bind_bellman_ford(nb::module_ &m) {
+    m.def("default_threads", &nbfnet::default_threads);
     m.def("bellman_ford", &nbfnet::bellman_ford, nb::arg("semiring"), nb::arg("begin"), nb::arg("source"),
           nb::arg("weight"), nb::arg("out_begin"), nb::arg("target"), nb::arg("out_weight"), nb::arg("factor"),
           nb::arg("uniform"), nb::arg("rank"), nb::arg("sources"), nb::arg("iterations"),

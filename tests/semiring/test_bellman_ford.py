@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ from nbfnet.errors import ConvergenceError, ParameterError, UnknownNodeError, We
 from nbfnet.native import native
 from nbfnet.semiring import bellman_ford as module
 from nbfnet.semiring import reference
-from nbfnet.semiring.bellman_ford import available_cores, bellman_ford, in_chunks
+from nbfnet.semiring.bellman_ford import bellman_ford, in_chunks
 from nbfnet.semiring.path_enumeration import path_enumeration
 from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Monoid, Semiring
 
@@ -225,7 +226,9 @@ def test_a_source_that_is_no_id(make_edges):
         bellman_ford(make_edges(3, [0], [1]), ["0"], MIN_PLUS)
 
 
-@pytest.mark.parametrize("options", [{"iterations": -1}, {"tolerance": 0.0}, {"tolerance": np.nan}])
+@pytest.mark.parametrize(
+    "options", [{"iterations": -1}, {"tolerance": 0.0}, {"tolerance": np.nan}, {"threads": 0}, {"threads": -1}]
+)
 def test_parameters_out_of_range(make_edges, options):
     with pytest.raises(ParameterError):
         bellman_ford(make_edges(3, [0], [1]), [0], PLUS_TIMES, **options)
@@ -251,8 +254,18 @@ def test_chunks_hold_all_sources_in_order():
     assert len(next(in_chunks(np.arange(1000), 10**9 + 1))) == 16
 
 
-def test_all_cores_are_counted():
-    assert available_cores() >= 1
+@pytest.mark.skipif(native is None, reason="the compiled extension is not there")
+def test_by_default_as_many_threads_as_the_environment_says():
+    """As PyTorch does, but without PyTorch."""
+    program = "import sys; from nbfnet.native import native; print(native.default_threads(), 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "3"},
+    )
+    assert done.stdout == "3 False\n"
 
 
 def test_ctrl_c_stops_a_long_run():
