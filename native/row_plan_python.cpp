@@ -80,7 +80,9 @@ void bind_row_plan(nb::module_ &m) {
         .def("__init__",
              [](GraphArrays *self, In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr,
                 In<int32_t> target) { new (self) GraphArrays{indptr, source, relation, out_indptr, target}; },
-             "indptr"_a, "source"_a, "relation"_a, "out_indptr"_a, "target"_a);
+             "indptr"_a, "source"_a, "relation"_a, "out_indptr"_a, "target"_a)
+        .def_prop_ro("nodes", &GraphArrays::nodes)
+        .def_ro("relations", &GraphArrays::relations);
     nb::class_<RowPlan>(m, "RowPlan")
         .def_ro("queries", &RowPlan::queries)
         .def_ro("families", &RowPlan::families)

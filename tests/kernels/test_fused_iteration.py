@@ -322,7 +322,7 @@ def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set:
     assert torch.autograd.gradcheck(of, tuple(inputs[name] for name in LEARNED), fast_mode=True)
 
 
-@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize("name", [*LEARNED, "scale"])
 def test_what_does_not_fit_is_refused(name: str) -> None:
     """The compiled code reads plain addresses: a shape or a type that is wrong must never reach it."""
     settings = FusedSettings("distmult", "pna", True, True)
@@ -337,6 +337,17 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
         run_fused({**inputs, name: inputs[name][None]}, "targets", 2, settings)
     with pytest.raises(OperatorError, match="meta"):
         run_fused({**inputs, name: inputs[name].to("meta")}, "targets", 2, settings)
+
+
+def test_relations_that_the_edges_have_must_be_there() -> None:
+    settings = FusedSettings("distmult", "sum", True, True)
+    inputs = make_inputs(settings, "targets", 2, 8, learned_zero=True)
+    representation = inputs["edge_representation"]
+    with pytest.raises(OperatorError, match="has 4 relations, expected at least the 5 of the edges"):
+        run_fused({**inputs, "edge_representation": representation[:, :-1]}, "targets", 2, settings)
+    more = torch.cat([representation, torch.full_like(representation, torch.nan)], dim=1)
+    out = run_fused({**inputs, "edge_representation": more}, "targets", 2, settings)
+    assert torch.equal(out, run_fused(inputs, "targets", 2, settings))
 
 
 def test_rotate_refuses_an_odd_dim() -> None:
