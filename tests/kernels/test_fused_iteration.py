@@ -21,7 +21,8 @@ from torch import Tensor
 from nbfnet.errors import OperatorError
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
-from nbfnet.kernels.fused_iteration import FUSED_AGGREGATES, FUSED_MESSAGES, FusedSettings, fused_iteration
+from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES
+from nbfnet.kernels.fused_iteration import FusedSettings, fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.native import native
@@ -213,7 +214,7 @@ def error(got: Tensor, expected: Tensor) -> float:
 
 @pytest.mark.parametrize("shortcut", [True, False], ids=["shortcut", "plain"])
 @pytest.mark.parametrize("layer_norm", [True, False], ids=["norm", "no norm"])
-@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+@pytest.mark.parametrize(("message", "aggregate"), list(product(KERNEL_MESSAGES, KERNEL_AGGREGATES)))
 def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, shortcut: bool) -> None:
     settings = FusedSettings(message, aggregate, layer_norm, shortcut)
     choose = random.Random(str(settings))
@@ -249,7 +250,7 @@ def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, s
 
 
 @pytest.mark.parametrize("kind", ["targets", "all", "dense", "one family"])
-@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+@pytest.mark.parametrize(("message", "aggregate"), list(product(KERNEL_MESSAGES, KERNEL_AGGREGATES)))
 def test_a_zero_row_that_nobody_learns(message: str, aggregate: str, kind: str) -> None:
     """Its messages are left out where they are zero; yet they count, and tie, as often as they come."""
     settings = FusedSettings(message, aggregate, True, True)
@@ -291,7 +292,7 @@ def test_plans_are_what_the_tests_think_they_are() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("aggregate", FUSED_AGGREGATES)
+@pytest.mark.parametrize("aggregate", KERNEL_AGGREGATES)
 def test_the_same_threads_give_the_same_bits(aggregate: str, threads: int) -> None:
     torch.set_num_threads(threads)
     settings = FusedSettings("distmult", aggregate, True, True)
@@ -307,7 +308,7 @@ def test_the_same_threads_give_the_same_bits(aggregate: str, threads: int) -> No
 
 
 @pytest.mark.parametrize("instruction_set", native.instruction_sets())
-@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+@pytest.mark.parametrize(("message", "aggregate"), list(product(KERNEL_MESSAGES, KERNEL_AGGREGATES)))
 def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set: str) -> None:
     """Against differences of the forward pass alone."""
     native.choose_instruction_set(instruction_set)

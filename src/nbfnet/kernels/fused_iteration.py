@@ -11,10 +11,10 @@ from torch.autograd.function import once_differentiable
 
 from nbfnet.errors import OperatorError
 from nbfnet.kernels import memory
+from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_DTYPES, KERNEL_MESSAGES
 from nbfnet.native import native
 
-FUSED_MESSAGES = ("transe", "distmult", "rotate")
-FUSED_AGGREGATES = ("sum", "mean", "max", "min", "pna")
+FUSED_MESSAGES, FUSED_AGGREGATES = KERNEL_MESSAGES, KERNEL_AGGREGATES
 
 
 class FusedSettings(NamedTuple):
@@ -85,7 +85,7 @@ def _check(tensors: tuple[Tensor, ...], plan: Any, graph: Any, iteration: int, s
         "scale": (graph.nodes,),
     }
     dtype = tensors[0].dtype
-    if dtype not in (torch.float32, torch.float64):
+    if dtype not in KERNEL_DTYPES:
         raise OperatorError(f"the compiled iteration knows float32 and float64, not {dtype}")
     for (name, shape), tensor in zip(expected.items(), tensors, strict=True):
         fits = len(shape) == tensor.dim() and all(e in (None, g) for g, e in zip(tensor.shape, shape, strict=True))
