@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -139,14 +138,10 @@ PathList beam_search(const BeamRequest &request) {
 
 namespace {
 
-using Int64s = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Int32s = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Importances = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 // The paths, best first: their weights and the slots of their edges.
 std::tuple<std::vector<double>, std::vector<std::vector<int32_t>>> search(
-    Int64s indptr, Int32s source, Importances importance, Int32s distance, int32_t start, int32_t answer,
-    int64_t beam, int64_t count, int threads) {
+    In<int64_t> indptr, In<int32_t> source, In<double, 2> importance, In<int32_t> distance, int32_t start,
+    int32_t answer, int64_t beam, int64_t count, int threads) {
     const BeamRequest request{static_cast<int64_t>(distance.shape(0)), static_cast<int64_t>(source.shape(0)),
                               static_cast<int64_t>(importance.shape(0)), indptr.data(), source.data(),
                               importance.data(), distance.data(), start, answer, beam, count, threads};

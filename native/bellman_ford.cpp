@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <nanobind/ndarray.h>
 #include <new>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "bindings.hpp"
 #include "hop_search.hpp"
+#include "instruction_set.hpp"
 #include "panel_solver.hpp"
 
 namespace nb = nanobind;
@@ -18,23 +21,24 @@ namespace nbfnet {
 
 namespace {
 
-template <class T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 constexpr int64_t side_by_side_memory = int64_t{1} << 30;  // bytes of panels that may be alive at once
 constexpr int64_t worth_a_thread = 500'000;  // rows and edges, about 0.2 ms: less is not worth waking a thread for
 
-PathLoops loops_for_this_processor(PathSemiring semiring, int32_t width, bool weighted) {
-#ifdef NBFNET_X86_VERSIONS
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-        return avx512::path_loops(semiring, width, weighted);
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return avx2::path_loops(semiring, width, weighted);
-    }
+PathLoops loops_of_instruction_set(PathSemiring semiring, int32_t width, bool weighted) {
+#if defined(__x86_64__)
+    if (instruction_set() == InstructionSet::avx512) return avx512::path_loops(semiring, width, weighted);
+    if (instruction_set() == InstructionSet::avx2) return avx2::path_loops(semiring, width, weighted);
 #endif
     return baseline::path_loops(semiring, width, weighted);
+}
+
+// As many threads as OMP_NUM_THREADS says, or else as many as there are processor cores for this process.
+int32_t default_threads() {
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
 }
 
 // Wide panels share the reading of an edge; the memory of a very large graph only allows narrow ones.
@@ -89,10 +93,10 @@ void write_scores(const PanelSolver &solver, const PathLoops &loops, const int32
 }
 
 // scores (source, node). Returns whether all of them have settled.
-bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source, Array<double> weight,
-                     Array<int64_t> out_begin, Array<int32_t> target, Array<double> out_weight, Array<double> factor,
-                     double uniform, Array<int32_t> rank, Array<int32_t> sources, int64_t iterations,
-                     bool until_convergence, double tolerance, int32_t threads, Scores scores) {
+bool bellman_ford(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<double> weight, In<int64_t> out_begin,
+                  In<int32_t> target, In<double> out_weight, In<double> factor, double uniform, In<int32_t> rank,
+                  In<int32_t> sources, int64_t iterations, bool until_convergence, double tolerance, int32_t threads,
+                  Out<double, 2> scores) {
     const int64_t nodes = static_cast<int64_t>(rank.shape(0)), count = static_cast<int64_t>(sources.shape(0));
     const bool weighted = weight.shape(0) > 0;
     const PathEdges edges{nodes,
@@ -105,7 +109,7 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
                           factor.shape(0) > 0 ? factor.data() : nullptr,
                           uniform};
     const int32_t width = panel_width(count, nodes);
-    const PathLoops loops = loops_for_this_processor(static_cast<PathSemiring>(semiring), width, weighted);
+    const PathLoops loops = loops_of_instruction_set(static_cast<PathSemiring>(semiring), width, weighted);
     const int64_t panels = (count + width - 1) / width;
     // A panel a thread needs no waiting for each other, but memory for all.
     const int64_t panel_bytes = 2 * nodes * width * static_cast<int64_t>(sizeof(double));
@@ -160,11 +164,10 @@ bool bellman_ford(int32_t semiring, Array<int64_t> begin, Array<int32_t> source,
 }
 
 // product = Ax for the matrix whose rows are a graph's rows.
-void multiply_rows(Array<int64_t> begin, Array<int32_t> source, Array<double> weight, Array<double> x,
-                   nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> product) {
+void multiply_rows(In<int64_t> begin, In<int32_t> source, In<double> weight, In<double> x, Out<double> product) {
     const int64_t rows = static_cast<int64_t>(x.shape(0));
     const PathEdges edges{rows, begin.data(), source.data(), weight.data(), nullptr, nullptr, nullptr, nullptr, 1.0};
-    const PathLoops loops = loops_for_this_processor(PathSemiring::plus_times, 1, true);
+    const PathLoops loops = loops_of_instruction_set(PathSemiring::plus_times, 1, true);
     Boundary none;
     none.lanes = 0;
     none.row[0] = std::numeric_limits<int64_t>::max();
@@ -177,10 +180,11 @@ void multiply_rows(Array<int64_t> begin, Array<int32_t> source, Array<double> we
 }  // namespace nbfnet
 
 void bind_bellman_ford(nb::module_ &m) {
+    m.def("default_threads", &nbfnet::default_threads);
     m.def("bellman_ford", &nbfnet::bellman_ford, nb::arg("semiring"), nb::arg("begin"), nb::arg("source"),
           nb::arg("weight"), nb::arg("out_begin"), nb::arg("target"), nb::arg("out_weight"), nb::arg("factor"),
           nb::arg("uniform"), nb::arg("rank"), nb::arg("sources"), nb::arg("iterations"),
-          nb::arg("until_convergence"), nb::arg("tolerance"), nb::arg("threads"), nb::arg("scores"));
+          nb::arg("until_convergence"), nb::arg("tolerance"), nb::arg("threads"), nb::arg("scores").noconvert());
     m.def("multiply_rows", &nbfnet::multiply_rows, nb::arg("begin"), nb::arg("source"), nb::arg("weight"),
-          nb::arg("x"), nb::arg("product"));
+          nb::arg("x"), nb::arg("product").noconvert());
 }

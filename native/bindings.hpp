@@ -1,7 +1,19 @@
-// One function for each source file that adds something to the module.
+// One function for each source file that adds something to the module, and the arrays that they take.
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+namespace nbfnet {
+
+template <class T, int Dims = 1>
+using In = nanobind::ndarray<const T, nanobind::ndim<Dims>, nanobind::c_contig, nanobind::device::cpu>;
+
+// An argument of this type is bound with noconvert(): a converted output would be a copy that nobody sees.
+template <class T, int Dims = 1>
+using Out = nanobind::ndarray<T, nanobind::ndim<Dims>, nanobind::c_contig, nanobind::device::cpu>;
+
+}  // namespace nbfnet
 
 void bind_beam_search(nanobind::module_ &m);
 void bind_bellman_ford(nanobind::module_ &m);

@@ -15,6 +15,13 @@ namespace nbfnet {
 
 inline constexpr int8_t never = 127;  // beyond any number of iterations
 
+// A query's nodes with the iterations first .. last at which each is a row.
+struct Cone {
+    std::vector<int32_t> node;
+    std::vector<int8_t> first, last;
+    double edges = 0, rows = 0;  // over all iterations
+};
+
 inline int64_t edges_of(const int64_t *indptr, const int32_t *begin, const int32_t *end) {
     int64_t edges = 0;
     for (const int32_t *v = begin; v != end; ++v) edges += indptr[*v + 1] - indptr[*v];

@@ -1,18 +1,15 @@
 // Stable counting sort of small integer keys: the O(E + V) step that turns a list of edges into CSR rows.
 #include <cstdint>
-#include <nanobind/ndarray.h>
 
 #include "bindings.hpp"
 
 namespace nb = nanobind;
 
+namespace nbfnet {
 namespace {
 
-using Keys = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Offsets = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // indptr (rows + 1) receives where each key's run begins, order (n) the positions of the keys, sorted stably.
-void counting_sort(Keys keys, Offsets indptr, Offsets order) {
+void counting_sort(In<int32_t> keys, Out<int64_t> indptr, Out<int64_t> order) {
     const int64_t n = static_cast<int64_t>(keys.shape(0));
     const int64_t rows = static_cast<int64_t>(indptr.shape(0)) - 1;
     const int32_t *key = keys.data();
@@ -30,7 +27,9 @@ void counting_sort(Keys keys, Offsets indptr, Offsets order) {
 }
 
 }  // namespace
+}  // namespace nbfnet
 
 void bind_counting_sort(nb::module_ &m) {
-    m.def("counting_sort", &counting_sort, nb::arg("keys"), nb::arg("indptr"), nb::arg("order"));
+    m.def("counting_sort", &nbfnet::counting_sort, nb::arg("keys"), nb::arg("indptr").noconvert(),
+          nb::arg("order").noconvert());
 }

@@ -1,19 +1,16 @@
 // Whether every index of a list of edges is in bounds: the kernels themselves never look.
 #include <cstdint>
-#include <nanobind/ndarray.h>
 
 #include "bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
+namespace nbfnet {
 namespace {
 
-using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Indices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-bool edges_fit(Offsets indptr, Indices source_index, Indices relation_index, int64_t sources, int64_t relations,
-               int64_t threads) {
+bool edges_fit(In<int64_t> indptr, In<int32_t> source_index, In<int32_t> relation_index, int64_t sources,
+               int64_t relations, int64_t threads) {
     const int64_t rows = static_cast<int64_t>(indptr.shape(0)) - 1, edges = source_index.shape(0);
     const int64_t *begin = indptr.data();
     const int32_t *source = source_index.data(), *relation = relation_index.data();
@@ -37,8 +34,9 @@ bool edges_fit(Offsets indptr, Indices source_index, Indices relation_index, int
 }
 
 }  // namespace
+}  // namespace nbfnet
 
 void bind_edges_fit(nb::module_ &m) {
-    m.def("edges_fit", &edges_fit, "indptr"_a.noconvert(), "source_index"_a.noconvert(), "relation"_a.noconvert(),
-          "num_sources"_a, "num_relations"_a, "threads"_a);
+    m.def("edges_fit", &nbfnet::edges_fit, "indptr"_a.noconvert(), "source_index"_a.noconvert(),
+          "relation"_a.noconvert(), "num_sources"_a, "num_relations"_a, "threads"_a);
 }

@@ -1,4 +1,5 @@
-// A whole fused iteration, forward and back, over the shares of all threads.
+// A whole fused iteration, forward and back, over the shares of all threads; and the table of all of them for one
+// instruction set: included once by each fused_iteration_ISA.cpp.
 #pragma once
 
 #include "fused_thread_gradients.hpp"
@@ -84,7 +85,7 @@ void fused_backward(const FusedCall<Scalar> &call) {
 }
 
 template <class Scalar, class M>
-void add_message(FusedKernels<Scalar> &all, Message message) {
+constexpr void add_message(FusedKernels<Scalar> &all, Message message) {
     auto add = [&]<class A>(Aggregate aggregate) {
         all.forward[static_cast<int>(message)][static_cast<int>(aggregate)] = &fused_forward<M, A, Scalar>;
         all.backward[static_cast<int>(message)][static_cast<int>(aggregate)] = &fused_backward<M, A, Scalar>;
@@ -97,15 +98,18 @@ void add_message(FusedKernels<Scalar> &all, Message message) {
 }
 
 template <class Scalar>
-FusedKernels<Scalar> fused_kernels() {
-    FusedKernels<Scalar> all;
+constexpr FusedKernels<Scalar> fused_kernels() {
+    FusedKernels<Scalar> all{};
     add_message<Scalar, TransE>(all, Message::transe);
     add_message<Scalar, DistMult>(all, Message::distmult);
     add_message<Scalar, RotatE>(all, Message::rotate);
     return all;
 }
 
+// Made by the compiler, never by code that runs when the module is loaded: this machine may not have the instructions.
 extern const FusedKernels<float> fused_float;
 extern const FusedKernels<double> fused_double;
+constinit const FusedKernels<float> fused_float = fused_kernels<float>();
+constinit const FusedKernels<double> fused_double = fused_kernels<double>();
 
 }  // namespace nbfnet::NBFNET_ISA

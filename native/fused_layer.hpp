@@ -4,12 +4,12 @@
 // so the 12 d features are never built, and rows in the order of degree share it.
 #pragma once
 
+#include "fused_norm.hpp"
 #include "fused_weights.hpp"
 
 namespace nbfnet::NBFNET_ISA {
 
 inline constexpr int64_t tile_rows = 48;
-inline constexpr double norm_epsilon = 1e-5;
 inline constexpr double least_scale = 0.01;
 
 // One thread's tile: its rows on the way forward, and back again.
@@ -17,7 +17,7 @@ template <class Scalar, int Scalers>
 class TileLayer {
   public:
     TileLayer(const Layer<Scalar> &layer, const PackedWeights<Scalar, Scalers> &weights)
-        : l(layer), w(weights), own(tile_rows * w.dim_padded), statistics(tile_rows * w.width_padded),
+        : l(layer), w(weights), norm(layer), own(tile_rows * w.dim_padded), statistics(tile_rows * w.width_padded),
           projected(tile_rows * w.dim_padded), grad(tile_rows * w.dim_padded),
           grad_statistics(tile_rows * w.width_padded), grad_own(tile_rows * w.dim_padded), scale(tile_rows),
           combined(w.width * w.dim_padded), combined_back(w.dim * w.width_padded), run_sum(w.dim * w.width_padded) {}
@@ -43,17 +43,13 @@ class TileLayer {
 
     // out = shortcut h + ReLU(LayerNorm(y))
     void finish(int64_t i, Scalar *out) const {
-        const Scalar *y = projected.data() + i * w.dim_padded, *h = own.data() + i * w.dim_padded;
-        const Moments m = moments(y);
-        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
-            const V z = activate<V>(y, m, o).value;
-            store<V>(out + o, l.shortcut ? z + load<V>(h + o) : z);
-        });
+        norm.forward(projected.data() + i * w.dim_padded, own.data() + i * w.dim_padded, out);
     }
 
     // From the gradient of the rows (in grad_row) to that of y (in place), of h (grad_own) and of the statistics.
     void backward(int64_t rows, WeightSums<Scalar, Scalers> &sums) {
-        for (int64_t i = 0; i < rows; ++i) unfinish(i, sums);
+        for (int64_t i = 0; i < rows; ++i)
+            norm.backward(projected.data() + i * w.dim_padded, grad_row(i), grad_own_row(i), sums);
         std::memset(grad_statistics.data(), 0, rows * w.width_padded * sizeof(Scalar));
         multiply_add<Scalar>(rows, w.dim, w.dim, grad.data(), w.dim_padded, w.self_back.data(), w.dim_padded,
                              grad_own.data(), w.dim_padded);
@@ -79,91 +75,6 @@ class TileLayer {
     }
 
   private:
-    struct Moments {
-        Scalar mean, inverse;
-    };
-
-    // Calls work<V>(dim) with whole registers, then with single numbers.
-    template <class Work>
-    NBFNET_INLINE void each_lanes(const Work &work) const {
-        constexpr int lanes = register_lanes<Scalar>;
-        int64_t o = 0;
-        for (; o + lanes <= w.dim; o += lanes) work.template operator()<Lanes<Scalar, lanes>>(o);
-        for (; o < w.dim; ++o) work.template operator()<Scalar>(o);
-    }
-
-    // The sum over all dims of term<V>(dim).
-    template <class Term>
-    NBFNET_INLINE Scalar sum_over_dims(const Term &term) const {
-        Lanes<Scalar, register_lanes<Scalar>> wide{};
-        Scalar narrow = 0;
-        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
-            if constexpr (lane_count<V> > 1) wide += term.template operator()<V>(o);
-            else narrow += term.template operator()<V>(o);
-        });
-        return narrow + sum_of_lanes(wide);
-    }
-
-    Moments moments(const Scalar *y) const {
-        if (!l.layer_norm) return {0, 1};
-        const Scalar sum = sum_over_dims([&]<class V>(int64_t o) { return load<V>(y + o); });
-        const Scalar mean = sum / w.dim;
-        const Scalar squares = sum_over_dims([&]<class V>(int64_t o) {
-            const V away = load<V>(y + o) - mean;
-            return away * away;
-        });
-        return {mean, 1 / root(squares / w.dim + Scalar(norm_epsilon))};
-    }
-
-    template <class V>
-    struct Activated {
-        V normal, value;  // (y - mean) / deviation, and ReLU of its affine image
-    };
-
-    template <class V>
-    NBFNET_INLINE Activated<V> activate(const Scalar *y, const Moments &m, int64_t o) const {
-        V normal = load<V>(y + o), z = normal;
-        if (l.layer_norm) {
-            normal = (normal - m.mean) * m.inverse;
-            z = normal * load<V>(l.norm_weight + o) + load<V>(l.norm_bias + o);
-        }
-        return {normal, z < 0 ? V{} : z};  // what is not a number stays so
-    }
-
-    template <class V>
-    static NBFNET_INLINE void add(Scalar *to, V value) {
-        store<V>(to, load<V>(to) + value);
-    }
-
-    void unfinish(int64_t i, WeightSums<Scalar, Scalers> &sums) {
-        const Scalar *y = projected.data() + i * w.dim_padded;
-        Scalar *g = grad_row(i), *own_grad = grad_own_row(i);
-        const Moments m = moments(y);
-        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
-            const Activated<V> a = activate<V>(y, m, o);
-            const V incoming = load<V>(g + o);
-            V through = a.value > 0 ? incoming : V{};
-            store<V>(own_grad + o, l.shortcut ? incoming : V{});
-            if (l.layer_norm) {
-                add<V>(sums.norm_weight.data() + o, through * a.normal);
-                add<V>(sums.norm_bias.data() + o, through);
-                through = through * load<V>(l.norm_weight + o);
-            }
-            store<V>(g + o, through);
-        });
-        if (l.layer_norm) {
-            const Scalar mean = sum_over_dims([&]<class V>(int64_t o) { return load<V>(g + o); }) / w.dim;
-            const Scalar slope = sum_over_dims([&]<class V>(int64_t o) {
-                return load<V>(g + o) * ((load<V>(y + o) - m.mean) * m.inverse);
-            }) / w.dim;
-            each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
-                const V normal = (load<V>(y + o) - m.mean) * m.inverse;
-                store<V>(g + o, (load<V>(g + o) - mean - normal * slope) * m.inverse);
-            });
-        }
-        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) { add<V>(sums.bias.data() + o, load<V>(g + o)); });
-    }
-
     template <class Do>
     void each_run(int64_t rows, Do &&work) {
         for (int64_t begin = 0, end; begin < rows; begin = end) {
@@ -210,6 +121,7 @@ class TileLayer {
 
     const Layer<Scalar> &l;
     const PackedWeights<Scalar, Scalers> &w;
+    const FusedNorm<Scalar> norm;
     Buffer<Scalar> own, statistics, projected;         // (row, dim), (row, width), (row, dim), all padded
     Buffer<Scalar> grad, grad_statistics, grad_own;
     Buffer<Scalar> scale;                              // (row)

@@ -47,7 +47,7 @@ class RowMap {
 };
 
 // How many edges ahead of its use a row is asked for; so many rows may be read behind the last edge's.
-inline constexpr int64_t prefetch_distance = 12;
+inline constexpr int64_t fused_prefetch_distance = 12;
 
 // The in-edges of one row: where the representations of sources and relations begin, as multiples of dim; and how many
 // more there are whose message is known to be zero.
@@ -72,7 +72,7 @@ NBFNET_INLINE void gather_statistics(const InEdges<Scalar> &in, Scalar *out, [[m
         T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
         const Scalar *previous = in.previous + first, *relations = in.relations + first;
         for (int64_t e = 0; e < in.count; ++e) {
-            T::prefetch(previous + in.source[e + prefetch_distance], part);
+            T::prefetch(previous + in.source[e + fused_prefetch_distance], part);
             x.load(previous + in.source[e], part);
             w.load(relations + in.relation[e], part);
             each<T::Count>([&](auto i) __attribute__((always_inline)) {
@@ -141,7 +141,7 @@ NBFNET_INLINE void spread_gradient(const InEdges<Scalar> &in, [[maybe_unused]] c
         const int64_t *const source = in.source, *const relation = in.relation, count = in.count;
         const int64_t first_background = to.first_background * dim;
         for (int64_t e = 0; e < count; ++e) {
-            const int64_t at = source[e], later = source[e + prefetch_distance];
+            const int64_t at = source[e], later = source[e + fused_prefetch_distance];
             T::prefetch(previous + later, part);
             T::prefetch((later >= first_background ? back : own) + later, part);
             Scalar *grad_x = (at >= first_background ? back : own) + at, *grad_w = grad_relations + relation[e];

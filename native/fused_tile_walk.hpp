@@ -131,7 +131,7 @@ class TileWalk {
     int64_t find_edges(int32_t v, int64_t at) {
         const int64_t count = degree(v), dim = c.layer.dim;
         const int32_t *source = c.graph.source + c.graph.indptr[v], *relation = c.graph.relation + c.graph.indptr[v];
-        edge_source.grow(at + count + prefetch_distance, at);
+        edge_source.grow(at + count + fused_prefetch_distance, at);
         edge_relation.grow(at + count, at);
         int64_t *__restrict to = edge_source.data() + at, *__restrict to_relation = edge_relation.data() + at;
         if (!skips_zero_row) {

@@ -1,23 +1,28 @@
 // The arrays of a RelationalCSR and its transpose as Python gives them, held as long as anything here uses them.
 #pragma once
 
-#include <nanobind/ndarray.h>
+#include <algorithm>
 
+#include "bindings.hpp"
 #include "row_plan.hpp"
 
 namespace nbfnet {
 
-using Int64s = nanobind::ndarray<const int64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Int32s = nanobind::ndarray<const int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+inline int64_t one_more_than_the_largest(const In<int32_t> &array) {
+    const int32_t *begin = array.data(), *end = begin + array.shape(0);
+    return begin == end ? 0 : int64_t{*std::max_element(begin, end)} + 1;
+}
 
 struct GraphArrays {
-    Int64s indptr;
-    Int32s source, relation;
-    Int64s out_indptr;
-    Int32s target;
+    In<int64_t> indptr;
+    In<int32_t> source, relation;
+    In<int64_t> out_indptr;
+    In<int32_t> target;
+    int64_t relations = one_more_than_the_largest(relation);  // so many representations the edges ask for, at least
 
+    int64_t nodes() const { return static_cast<int64_t>(indptr.shape(0)) - 1; }
     Graph graph() const {
-        return {static_cast<int64_t>(indptr.shape(0)) - 1, static_cast<int64_t>(source.shape(0)), indptr.data(),
+        return {nodes(), static_cast<int64_t>(source.shape(0)), indptr.data(),
                 source.data(), relation.data(), out_indptr.data(), target.data()};
     }
 };

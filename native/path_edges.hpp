@@ -54,8 +54,7 @@ enum class PathSemiring : int32_t { plus_times = 0, min_plus = 1, max_min = 2, m
 namespace baseline {
 PathLoops path_loops(PathSemiring semiring, int32_t width, bool weighted);
 }
-#if defined(__x86_64__) && defined(__GNUC__)
-#define NBFNET_X86_VERSIONS 1
+#if defined(__x86_64__)
 namespace avx2 {
 PathLoops path_loops(PathSemiring semiring, int32_t width, bool weighted);
 }

@@ -1,6 +1,3 @@
 // The inner loops for any processor.
-#include "path_edges.hpp"
-
-namespace nbfnet::baseline {
-#include "path_loops.inl"
-}
+#define NBFNET_ISA baseline
+#include "path_loops.hpp"

@@ -1,5 +1,4 @@
 // Relational SpMM as Python calls it: arrays of float or double in, results into arrays that the caller made.
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <optional>
@@ -15,10 +14,6 @@ using namespace nb::literals;
 namespace nbfnet {
 namespace {
 
-template <class Scalar, int Dims>
-using In = nb::ndarray<const Scalar, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
-template <class Scalar, int Dims>
-using Out = nb::ndarray<Scalar, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 template <class Scalar>
 using InOfAnyDims = nb::ndarray<const Scalar, nb::c_contig, nb::device::cpu>;
 template <class Scalar>
@@ -26,8 +21,8 @@ using OutOfAnyDims = nb::ndarray<Scalar, nb::c_contig, nb::device::cpu>;
 
 template <class Scalar>
 Batch<Scalar> make_batch(const In<Scalar, 3> &source, const In<Scalar, 3> &relation, const In<Scalar, 3> &boundary,
-                         const In<int64_t, 1> &indptr, const In<int32_t, 1> &edge_source,
-                         const In<int32_t, 1> &edge_relation, const std::optional<In<Scalar, 1>> &weight,
+                         const In<int64_t> &indptr, const In<int32_t> &edge_source,
+                         const In<int32_t> &edge_relation, const std::optional<In<Scalar>> &weight,
                          const std::string &message, const std::string &aggregate, int64_t threads) {
     const auto size = [](const auto &array, size_t dim) { return static_cast<int64_t>(array.shape(dim)); };
     return {message_named(message), aggregate_named(aggregate),
@@ -37,8 +32,8 @@ Batch<Scalar> make_batch(const In<Scalar, 3> &source, const In<Scalar, 3> &relat
 }
 
 template <class Scalar>
-void forward(In<Scalar, 3> source, In<Scalar, 3> relation, In<Scalar, 3> boundary, In<int64_t, 1> indptr,
-             In<int32_t, 1> edge_source, In<int32_t, 1> edge_relation, std::optional<In<Scalar, 1>> weight,
+void forward(In<Scalar, 3> source, In<Scalar, 3> relation, In<Scalar, 3> boundary, In<int64_t> indptr,
+             In<int32_t> edge_source, In<int32_t> edge_relation, std::optional<In<Scalar>> weight,
              OutOfAnyDims<Scalar> out, const std::string &message, const std::string &aggregate, int64_t threads) {
     const Batch<Scalar> batch = make_batch<Scalar>(source, relation, boundary, indptr, edge_source, edge_relation,
                                                    weight, message, aggregate, threads);
@@ -49,9 +44,9 @@ void forward(In<Scalar, 3> source, In<Scalar, 3> relation, In<Scalar, 3> boundar
 
 template <class Scalar>
 void backward(InOfAnyDims<Scalar> grad_out, In<Scalar, 3> source, In<Scalar, 3> relation,
-              In<Scalar, 3> boundary, In<int64_t, 1> indptr, In<int32_t, 1> edge_source, In<int32_t, 1> edge_relation,
-              std::optional<In<Scalar, 1>> weight, Out<Scalar, 3> grad_source, Out<Scalar, 3> grad_relation,
-              Out<Scalar, 3> grad_boundary, std::optional<Out<Scalar, 1>> grad_weight, const std::string &message,
+              In<Scalar, 3> boundary, In<int64_t> indptr, In<int32_t> edge_source, In<int32_t> edge_relation,
+              std::optional<In<Scalar>> weight, Out<Scalar, 3> grad_source, Out<Scalar, 3> grad_relation,
+              Out<Scalar, 3> grad_boundary, std::optional<Out<Scalar>> grad_weight, const std::string &message,
               const std::string &aggregate, int64_t threads) {
     const Batch<Scalar> batch = make_batch<Scalar>(source, relation, boundary, indptr, edge_source, edge_relation,
                                                    weight, message, aggregate, threads);
@@ -61,7 +56,7 @@ void backward(InOfAnyDims<Scalar> grad_out, In<Scalar, 3> source, In<Scalar, 3> 
     backward_batch(batch, gradients);
 }
 
-// No argument may be converted: a converted output would be a copy that nobody sees.
+// No argument may be converted, inputs neither: the two types of number are told apart by them.
 template <class Scalar>
 void bind_for(nb::module_ &m) {
     m.def("relational_spmm_forward", &forward<Scalar>, "source"_a.noconvert(), "edge_representation"_a.noconvert(),

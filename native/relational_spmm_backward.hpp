@@ -44,7 +44,7 @@ void backward_tile(const BackwardRows<typename T::Scalar> &p, int64_t first) {
                 gather[i][part].start(boundary.lanes[i][part]);
             });
             for (int64_t edge = begin; edge < end; ++edge) {
-                const int64_t later = edge + prefetch_distance;
+                const int64_t later = edge + spmm_prefetch_distance;
                 T::prefetch(source + edge_source[later < last_edge ? later : last_edge] * dim, stride);
                 send_message(edge);
                 T::each_register([&](auto i, auto part) __attribute__((always_inline)) {
@@ -74,7 +74,7 @@ void backward_tile(const BackwardRows<typename T::Scalar> &p, int64_t first) {
             dm.store(p.grad_boundary + row * dim + first, stride);
         }
         for (int64_t edge = begin; edge < end; ++edge) {
-            const int64_t later = edge + prefetch_distance;
+            const int64_t later = edge + spmm_prefetch_distance;
             const int64_t later_source = edge_source[later < last_edge ? later : last_edge] * dim;
             if constexpr (A::extrema == 0) T::prefetch(source + later_source, stride);
             T::prefetch(grad_source + later_source, stride);

@@ -9,7 +9,7 @@
 namespace nbfnet::NBFNET_ISA {
 
 // How many edges before its use a source row is asked for.
-inline constexpr int64_t prefetch_distance = 16;
+inline constexpr int64_t spmm_prefetch_distance = 16;
 
 template <class M, class A, bool Weighted, class T>
 void forward_tile(const ForwardRows<typename T::Scalar> &p, int64_t first) {
@@ -31,7 +31,7 @@ void forward_tile(const ForwardRows<typename T::Scalar> &p, int64_t first) {
             gather[i][part].start(m.lanes[i][part]);
         });
         for (int64_t edge = begin; edge < end; ++edge) {
-            const int64_t later = edge + prefetch_distance;
+            const int64_t later = edge + spmm_prefetch_distance;
             T::prefetch(source + edge_source[later < last_edge ? later : last_edge] * dim, stride);
             x.load(source + edge_source[edge] * dim, stride);
             w.load(relation + edge_relation[edge] * dim, stride);

@@ -34,7 +34,8 @@ constexpr Kernels<Scalar> make_kernels() {
     return table;
 }
 
-const Kernels<float> relational_spmm_float = make_kernels<float>();
-const Kernels<double> relational_spmm_double = make_kernels<double>();
+// Made by the compiler, never by code that runs when the module is loaded: this machine may not have the instructions.
+constinit const Kernels<float> relational_spmm_float = make_kernels<float>();
+constinit const Kernels<double> relational_spmm_double = make_kernels<double>();
 
 }  // namespace nbfnet::NBFNET_ISA

@@ -7,86 +7,20 @@
 #include "row_plan.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
+#include "background_need.hpp"
 #include "cone_search.hpp"
+#include "degree_order.hpp"
 #include "parallel.hpp"
 
 namespace nbfnet {
 
 namespace {
 
-// A query's nodes with the iterations first .. last at which each is a row.
-struct Cone {
-    std::vector<int32_t> node;
-    std::vector<int8_t> first, last;
-    double edges = 0, rows = 0;  // over all iterations
-};
-
-int64_t degree(const Graph &g, int32_t v) { return g.indptr[v + 1] - g.indptr[v]; }
-
-// What a query's rows read of the background: their in-neighbours, and themselves, as long as the source has not come.
-// `last` (node) is negative where a node is no row of the query.
-void add_need(const Graph &g, const Cone &cone, const std::vector<int8_t> &first, const int8_t *last, int64_t iterations,
-              int8_t *need) {
-    for (size_t i = 0; i < cone.node.size(); ++i)
-        need[cone.node[i]] = std::max<int8_t>(need[cone.node[i]], cone.first[i] - 1);
-    // v reads the background of x until the source has come to x, and from when it has come to v.
-    auto read = [&](int32_t v, int32_t x) {
-        if (first[x] >= first[v]) need[x] = std::max<int8_t>(need[x], std::min(last[v], first[x]) - 1);
-    };
-    if (is_large(g, g.indptr, cone.node.data(), cone.node.data() + cone.node.size())) {
-        for (int32_t x = 0; x < g.nodes; ++x) {
-            const int8_t most = static_cast<int8_t>(std::min<int64_t>(iterations, first[x]) - 1);
-            for (int64_t e = g.out_indptr[x]; need[x] < most && e < g.out_indptr[x + 1]; ++e)
-                if (last[g.target[e]] >= 0) read(g.target[e], x);
-        }
-    } else {
-        for (const int32_t v : cone.node)
-            for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e) read(v, g.source[e]);
-    }
-}
-
-// b^(t)_v reads b^(t-1) of v's in-neighbours: the need spreads backwards, from late iterations to early ones.
-void spread_need(const Graph &g, int64_t iterations, int8_t *need) {
-    std::vector<std::vector<int32_t>> due(iterations + 1);
-    for (int64_t v = 0; v < g.nodes; ++v)
-        if (need[v] > 0) due[need[v]].push_back(static_cast<int32_t>(v));
-    for (int64_t t = iterations; t > 1; --t) {
-        auto reach = [&](int32_t x) {
-            need[x] = static_cast<int8_t>(t - 1);
-            due[t - 1].push_back(x);
-        };
-        if (is_large(g, g.indptr, due[t].data(), due[t].data() + due[t].size())) {
-            for (int32_t x = 0; x < g.nodes; ++x)
-                if (need[x] < t - 1 && ConeSearch::any(g.target, g.out_indptr, x, [&](int32_t v) { return need[v] == t; }))
-                    reach(x);
-        } else {
-            for (const int32_t v : due[t])
-                for (int64_t e = g.indptr[v]; e < g.indptr[v + 1]; ++e)
-                    if (need[g.source[e]] < t - 1) reach(g.source[e]);
-        }
-    }
-}
-
 class Planner {
   public:
-    explicit Planner(const PlanRequest &request) : r(request), g(request.graph) {
-        std::vector<int64_t> begin(2, 0);  // (degree + 1), then where the nodes of each degree begin
-        for (int32_t v = 0; v < g.nodes; ++v) {
-            const size_t at = static_cast<size_t>(degree(g, v)) + 1;
-            if (begin.size() <= at) begin.resize(at + 1, 0);
-            ++begin[at];
-        }
-        std::partial_sum(begin.begin(), begin.end(), begin.begin());
-        by_degree.resize(g.nodes);
-        rank.resize(g.nodes);
-        for (int32_t v = 0; v < g.nodes; ++v) {
-            rank[v] = static_cast<int32_t>(begin[degree(g, v)]++);
-            by_degree[rank[v]] = v;
-        }
-    }
+    explicit Planner(const PlanRequest &request) : r(request), g(request.graph), order(request.graph) {}
 
     RowPlan plan() {
         RowPlan result;
@@ -155,7 +89,7 @@ class Planner {
                 if (search.first[v] <= r.iterations - search.to_target[v]) cone.node.push_back(v);
         }
         for (const int32_t v : cone.node) last[v] = all_targets() ? end_of_all : end_of_all - search.to_target[v];
-        sort_by_degree(cone.node);
+        order.sort(cone.node);
         for (const int32_t v : cone.node) {
             cone.first.push_back(search.first[v]);
             cone.last.push_back(last[v]);
@@ -166,21 +100,6 @@ class Planner {
         add_need(g, cone, search.first, last, r.iterations, need);
         for (const int32_t v : cone.node) last[v] = -1;
         search.clean();
-    }
-
-    // Sorts nodes: a few by comparing, many as bits at their ranks, which a walk over all words finds in order.
-    void sort_by_degree(std::vector<int32_t> &nodes) const {
-        const size_t words = rank.size() / 64 + 1;
-        if (nodes.size() < words / 16) {
-            std::sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) { return rank[a] < rank[b]; });
-            return;
-        }
-        std::vector<uint64_t> bits(words, 0);
-        for (const int32_t v : nodes) bits[rank[v] / 64] |= uint64_t{1} << rank[v] % 64;
-        nodes.clear();
-        for (size_t word = 0; word < words; ++word)
-            for (uint64_t left = bits[word]; left; left &= left - 1)
-                nodes.push_back(by_degree[word * 64 + std::countr_zero(left)]);
     }
 
     // A family whose cones and background together cost no less than its queries in full is computed in full.
@@ -220,12 +139,12 @@ class Planner {
         const int32_t family = plan.family[group];
         if (group >= plan.queries) {
             if (t == 0 || dense[family]) return;
-            for (const int32_t v : by_degree)
+            for (const int32_t v : order.nodes())
                 if (needs[family][v] >= t) rows.push_back(v);
         } else if (t == 0) {
             if (dense[family] || !cones[group].node.empty()) rows.push_back(plan.source[group]);
         } else if (dense[family]) {
-            rows.insert(rows.end(), by_degree.begin(), by_degree.end());
+            rows.insert(rows.end(), order.nodes().begin(), order.nodes().end());
         } else {
             const Cone &cone = cones[group];
             for (size_t i = 0; i < cone.node.size(); ++i)
@@ -260,7 +179,7 @@ class Planner {
 
     const PlanRequest &r;
     const Graph &g;
-    std::vector<int32_t> by_degree, rank;
+    const DegreeOrder order;
     std::vector<Cone> cones;                 // (query)
     std::vector<std::vector<int8_t>> needs;  // (family, node) the latest iteration whose background is read
     std::vector<char> dense;                 // (family)

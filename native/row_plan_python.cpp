@@ -16,7 +16,7 @@ template <class T>
 using NumPy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
 template <class T>
-std::vector<T> to_vector(const nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> &array) {
+std::vector<T> to_vector(const In<T> &array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
@@ -28,8 +28,8 @@ NumPy<T> to_numpy(const std::vector<T> &values) {
     return {copy, {values.size()}, owner};
 }
 
-RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families, Int32s source, Int32s family,
-                  Int64s target_begin, Int32s target, bool frontier, int threads) {
+RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families, In<int32_t> source,
+                  In<int32_t> family, In<int64_t> target_begin, In<int32_t> target, bool frontier, int threads) {
     const PlanRequest request{graph.graph(), iterations, families, to_vector(source), to_vector(family),
                               to_vector(target_begin), to_vector(target), frontier, threads};
     nb::gil_scoped_release release;
@@ -77,9 +77,12 @@ std::tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<int32_t>> row_e
 void bind_row_plan(nb::module_ &m) {
     using namespace nbfnet;
     nb::class_<GraphArrays>(m, "GraphArrays")
-        .def("__init__", [](GraphArrays *self, Int64s indptr, Int32s source, Int32s relation, Int64s out_indptr,
-                            Int32s target) { new (self) GraphArrays{indptr, source, relation, out_indptr, target}; },
-             "indptr"_a, "source"_a, "relation"_a, "out_indptr"_a, "target"_a);
+        .def("__init__",
+             [](GraphArrays *self, In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr,
+                In<int32_t> target) { new (self) GraphArrays{indptr, source, relation, out_indptr, target}; },
+             "indptr"_a, "source"_a, "relation"_a, "out_indptr"_a, "target"_a)
+        .def_prop_ro("nodes", &GraphArrays::nodes)
+        .def_ro("relations", &GraphArrays::relations);
     nb::class_<RowPlan>(m, "RowPlan")
         .def_ro("queries", &RowPlan::queries)
         .def_ro("families", &RowPlan::families)

@@ -20,8 +20,8 @@ from nbfnet.operators.registry import aggregates, messages
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled extension is not there")
 
-every_message = pytest.mark.parametrize("message", messages.names())
-every_aggregate = pytest.mark.parametrize("aggregate", aggregates.names())
+every_message = pytest.mark.parametrize("message", KERNEL_MESSAGES)
+every_aggregate = pytest.mark.parametrize("aggregate", KERNEL_AGGREGATES)
 
 
 @contextmanager
@@ -67,9 +67,10 @@ def assert_equal(
             assert error <= limit, (which, float(error), float(limit), case)
 
 
-def test_every_operator_of_the_package_has_a_kernel() -> None:
-    assert sorted(KERNEL_MESSAGES) == messages.names()
-    assert sorted(KERNEL_AGGREGATES) == aggregates.names()
+def test_every_kernel_has_an_operator_of_its_name() -> None:
+    """The other way round an operator may do without: the reference serves."""
+    assert set(KERNEL_MESSAGES) <= set(messages.names())
+    assert set(KERNEL_AGGREGATES) <= set(aggregates.names())
 
 
 @every_message

@@ -21,7 +21,8 @@ from torch import Tensor
 from nbfnet.errors import OperatorError
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
-from nbfnet.kernels.fused_iteration import FUSED_AGGREGATES, FUSED_MESSAGES, FusedSettings, fused_iteration
+from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES
+from nbfnet.kernels.fused_iteration import FusedSettings, fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.native import native
@@ -213,7 +214,7 @@ def error(got: Tensor, expected: Tensor) -> float:
 
 @pytest.mark.parametrize("shortcut", [True, False], ids=["shortcut", "plain"])
 @pytest.mark.parametrize("layer_norm", [True, False], ids=["norm", "no norm"])
-@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+@pytest.mark.parametrize(("message", "aggregate"), list(product(KERNEL_MESSAGES, KERNEL_AGGREGATES)))
 def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, shortcut: bool) -> None:
     settings = FusedSettings(message, aggregate, layer_norm, shortcut)
     choose = random.Random(str(settings))
@@ -249,7 +250,7 @@ def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, s
 
 
 @pytest.mark.parametrize("kind", ["targets", "all", "dense", "one family"])
-@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+@pytest.mark.parametrize(("message", "aggregate"), list(product(KERNEL_MESSAGES, KERNEL_AGGREGATES)))
 def test_a_zero_row_that_nobody_learns(message: str, aggregate: str, kind: str) -> None:
     """Its messages are left out where they are zero; yet they count, and tie, as often as they come."""
     settings = FusedSettings(message, aggregate, True, True)
@@ -291,7 +292,7 @@ def test_plans_are_what_the_tests_think_they_are() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("aggregate", FUSED_AGGREGATES)
+@pytest.mark.parametrize("aggregate", KERNEL_AGGREGATES)
 def test_the_same_threads_give_the_same_bits(aggregate: str, threads: int) -> None:
     torch.set_num_threads(threads)
     settings = FusedSettings("distmult", aggregate, True, True)
@@ -307,7 +308,7 @@ def test_the_same_threads_give_the_same_bits(aggregate: str, threads: int) -> No
 
 
 @pytest.mark.parametrize("instruction_set", native.instruction_sets())
-@pytest.mark.parametrize(("message", "aggregate"), list(product(FUSED_MESSAGES, FUSED_AGGREGATES)))
+@pytest.mark.parametrize(("message", "aggregate"), list(product(KERNEL_MESSAGES, KERNEL_AGGREGATES)))
 def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set: str) -> None:
     """Against differences of the forward pass alone."""
     native.choose_instruction_set(instruction_set)
@@ -322,7 +323,7 @@ def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set:
     assert torch.autograd.gradcheck(of, tuple(inputs[name] for name in LEARNED), fast_mode=True)
 
 
-@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize("name", [*LEARNED, "scale"])
 def test_what_does_not_fit_is_refused(name: str) -> None:
     """The compiled code reads plain addresses: a shape or a type that is wrong must never reach it."""
     settings = FusedSettings("distmult", "pna", True, True)
@@ -337,6 +338,17 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
         run_fused({**inputs, name: inputs[name][None]}, "targets", 2, settings)
     with pytest.raises(OperatorError, match="meta"):
         run_fused({**inputs, name: inputs[name].to("meta")}, "targets", 2, settings)
+
+
+def test_relations_that_the_edges_have_must_be_there() -> None:
+    settings = FusedSettings("distmult", "sum", True, True)
+    inputs = make_inputs(settings, "targets", 2, 8, learned_zero=True)
+    representation = inputs["edge_representation"]
+    with pytest.raises(OperatorError, match="has 4 relations, expected at least the 5 of the edges"):
+        run_fused({**inputs, "edge_representation": representation[:, :-1]}, "targets", 2, settings)
+    more = torch.cat([representation, torch.full_like(representation, torch.nan)], dim=1)
+    out = run_fused({**inputs, "edge_representation": more}, "targets", 2, settings)
+    assert torch.equal(out, run_fused(inputs, "targets", 2, settings))
 
 
 def test_rotate_refuses_an_odd_dim() -> None:

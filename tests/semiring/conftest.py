@@ -1,6 +1,7 @@
 """Graphs for the tests of path methods: small random ones, and the benchmark graphs where they are at hand."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.native import native
 from nbfnet.semiring.weighted_edges import WeightedEdges
 
 
@@ -41,6 +43,32 @@ def random_edges(make_edges):
         return make_edges(num_nodes, heads, tails, weights, directed)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def use_instruction_set():
+    """Within a ``with`` block, the loops compiled for one instruction set; without the extension there are none."""
+
+    @contextmanager
+    def use(name):
+        if native is None:
+            yield
+            return
+        before = native.instruction_set()
+        native.choose_instruction_set(name)
+        try:
+            yield
+        finally:
+            native.choose_instruction_set(before)
+
+    return use
+
+
+@pytest.fixture(params=native.instruction_sets() if native else ["none"])
+def instruction_set(request, use_instruction_set):
+    """The same for a whole test, once for each instruction set that the machine has."""
+    with use_instruction_set(request.param):
+        yield
 
 
 @pytest.fixture(scope="session")

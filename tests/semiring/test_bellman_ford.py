@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -7,15 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbfnet.errors import ConvergenceError, ParameterError, UnknownNodeError, WeightError
+from nbfnet.native import native
 from nbfnet.semiring import bellman_ford as module
 from nbfnet.semiring import reference
-from nbfnet.semiring.bellman_ford import available_cores, bellman_ford, in_chunks
+from nbfnet.semiring.bellman_ford import bellman_ford, in_chunks
 from nbfnet.semiring.path_enumeration import path_enumeration
 from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Monoid, Semiring
 
 SEMIRINGS = [PLUS_TIMES, MIN_PLUS, MAX_MIN, MAX_TIMES]
 LOG = Semiring("log", Monoid(np.logaddexp, -np.inf), Monoid(np.add, 0.0))  # plus_times in the logarithm
 
+INSTRUCTION_SETS = native.instruction_sets() if native else ["none"]
+every_instruction_set = pytest.mark.usefixtures("instruction_set")
 every_semiring = pytest.mark.parametrize("semiring", SEMIRINGS, ids=lambda s: s.name)
 
 
@@ -42,26 +46,32 @@ def assert_equal(got, expected, semiring):
 @every_semiring
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs(), iterations=st.integers(0, 4), threads=st.integers(1, 2))
-def test_equals_path_enumeration(make_edges, semiring, graph, iterations, threads):
+def test_equals_path_enumeration(make_edges, use_instruction_set, semiring, graph, iterations, threads):
     nodes, ends, weights, directed, sources = graph
     edges = make_edges(nodes, [h for h, _ in ends], [t for _, t in ends], weights, directed)
-    scores = bellman_ford(edges, sources, semiring, iterations=iterations, threads=threads)
     enumerated = {u: path_enumeration(edges, u, semiring, iterations) for u in set(sources)}
-    assert_equal(scores, np.array([enumerated[u] for u in sources]), semiring)
+    for name in INSTRUCTION_SETS:
+        with use_instruction_set(name):
+            scores = bellman_ford(edges, sources, semiring, iterations=iterations, threads=threads)
+        assert_equal(scores, np.array([enumerated[u] for u in sources]), semiring)
 
 
 @every_semiring
 @pytest.mark.parametrize("sources", [1, 2, 9, 40])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_compiled_equals_numpy(random_edges, semiring, sources, weighted, threads):
+def test_compiled_equals_numpy(random_edges, use_instruction_set, semiring, sources, weighted, threads):
     edges = random_edges(3, 3000, 9000, weighted)
     starts = np.random.default_rng(4).integers(0, 3000, sources).astype(np.int32)
     for iterations in (0, 1, 2, 3, 5, 9):
         expected, _ = reference.iterate(edges, starts, semiring, None, iterations, 0.0)
-        assert_equal(bellman_ford(edges, starts, semiring, iterations=iterations, threads=threads), expected, semiring)
+        for name in INSTRUCTION_SETS:
+            with use_instruction_set(name):
+                scores = bellman_ford(edges, starts, semiring, iterations=iterations, threads=threads)
+            assert_equal(scores, expected, semiring)
 
 
+@every_instruction_set
 @every_semiring
 @pytest.mark.parametrize("sources", [1, 5, 17])
 @pytest.mark.parametrize("threads", [1, 2])
@@ -78,6 +88,7 @@ def test_until_convergence_equals_many_iterations(random_edges, semiring, source
         np.testing.assert_allclose(limit, many, rtol=1e-8)
 
 
+@every_instruction_set
 @every_semiring
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize("lanes", [1, 3, 12])
@@ -94,6 +105,7 @@ def test_no_iteration_runs_ahead(make_edges, semiring, direction, lanes):
         np.testing.assert_array_equal(scores, np.tile(expected, (lanes, 1)))
 
 
+@every_instruction_set
 @pytest.mark.parametrize("lanes", [1, 4, 16])
 def test_a_dense_graph_is_iteration_exact(make_edges, lanes):
     """Where most rows change in every iteration, distances fall for several iterations, exactly like NumPy's."""
@@ -120,6 +132,7 @@ def test_the_layout_does_not_depend_on_edge_order(make_edges, semiring):
     assert_equal(one, other, semiring)
 
 
+@every_instruction_set
 def test_factor_by_target_equals_weights(random_edges, make_edges):
     edges = random_edges(11, 500, 3000)
     factor = np.random.default_rng(1).random(500)
@@ -213,7 +226,9 @@ def test_a_source_that_is_no_id(make_edges):
         bellman_ford(make_edges(3, [0], [1]), ["0"], MIN_PLUS)
 
 
-@pytest.mark.parametrize("options", [{"iterations": -1}, {"tolerance": 0.0}, {"tolerance": np.nan}])
+@pytest.mark.parametrize(
+    "options", [{"iterations": -1}, {"tolerance": 0.0}, {"tolerance": np.nan}, {"threads": 0}, {"threads": -1}]
+)
 def test_parameters_out_of_range(make_edges, options):
     with pytest.raises(ParameterError):
         bellman_ford(make_edges(3, [0], [1]), [0], PLUS_TIMES, **options)
@@ -239,8 +254,18 @@ def test_chunks_hold_all_sources_in_order():
     assert len(next(in_chunks(np.arange(1000), 10**9 + 1))) == 16
 
 
-def test_all_cores_are_counted():
-    assert available_cores() >= 1
+@pytest.mark.skipif(native is None, reason="the compiled extension is not there")
+def test_by_default_as_many_threads_as_the_environment_says():
+    """As PyTorch does, but without PyTorch."""
+    program = "import sys; from nbfnet.native import native; print(native.default_threads(), 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "OMP_NUM_THREADS": "3"},
+    )
+    assert done.stdout == "3 False\n"
 
 
 def test_ctrl_c_stops_a_long_run():

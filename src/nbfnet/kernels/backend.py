@@ -28,28 +28,16 @@ _choice: str = os.environ.get("NBFNET_BACKEND", "auto")
 _warned = False
 
 
-def get_backend() -> str:
-    """The choice in force: 'auto', or the name of the one backend to be used."""
-    return _choice
-
-
-def set_backend(choice: Choice) -> None:
-    """Choose the backend of all calls from now on.
+@contextmanager
+def use_backend(choice: Choice) -> Iterator[None]:
+    """Choose the backend within a ``with`` block.
 
     Raises:
         BackendError: there is no such backend.
     """
     global _choice
     _check_choice(choice)
-    _choice = choice
-
-
-@contextmanager
-def use_backend(choice: Choice) -> Iterator[None]:
-    """Choose the backend within a ``with`` block."""
-    global _choice
-    before = _choice
-    set_backend(choice)
+    before, _choice = _choice, choice
     try:
         yield
     finally:
@@ -92,7 +80,7 @@ def _obstacle(device: torch.device, dtype: torch.dtype, message: str | None, agg
 def _check_choice(choice: str) -> None:
     if choice not in get_args(Choice):
         known = ", ".join(repr(name) for name in get_args(Choice))
-        raise BackendError(f"unknown backend {choice!r} (from set_backend or NBFNET_BACKEND): choose one of {known}")
+        raise BackendError(f"unknown backend {choice!r} (from use_backend or NBFNET_BACKEND): choose one of {known}")
 
 
 def _warn_once() -> None:

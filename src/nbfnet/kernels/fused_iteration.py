@@ -11,10 +11,10 @@ from torch.autograd.function import once_differentiable
 
 from nbfnet.errors import OperatorError
 from nbfnet.kernels import memory
+from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_DTYPES, KERNEL_MESSAGES
 from nbfnet.native import native
 
-FUSED_MESSAGES = ("transe", "distmult", "rotate")
-FUSED_AGGREGATES = ("sum", "mean", "max", "min", "pna")
+FUSED_MESSAGES, FUSED_AGGREGATES = KERNEL_MESSAGES, KERNEL_AGGREGATES
 
 
 class FusedSettings(NamedTuple):
@@ -46,7 +46,7 @@ def fused_iteration(
 
     Args:
         previous: (row of the iteration before, dim).
-        edge_representation: (family, relation, dim).
+        edge_representation: (family, relation, dim), at least as many relations as the edges have.
         weight: (dim, dim + features), in the order of ``Aggregate.features``.
         bias: (dim,).
         norm_weight: (dim,).
@@ -63,12 +63,12 @@ def fused_iteration(
         OperatorError: a shape or a type does not fit; the compiled code would not notice.
     """
     tensors = (previous, edge_representation, weight, bias, norm_weight, norm_bias, query, zero, scale)
-    _check(tensors, plan, iteration, settings)
+    _check(tensors, plan, graph, iteration, settings)
     apply: Callable[..., Tensor] = _FusedIteration.apply
     return apply(plan, graph, iteration, settings, *(tensor.contiguous() for tensor in tensors))
 
 
-def _check(tensors: tuple[Tensor, ...], plan: Any, iteration: int, settings: FusedSettings) -> None:
+def _check(tensors: tuple[Tensor, ...], plan: Any, graph: Any, iteration: int, settings: FusedSettings) -> None:
     dim = tensors[1].shape[-1]
     if settings.message == "rotate" and dim % 2:
         raise OperatorError(f"the message 'rotate' needs an even dim, not {dim}")
@@ -82,10 +82,10 @@ def _check(tensors: tuple[Tensor, ...], plan: Any, iteration: int, settings: Fus
         "norm_bias": (dim,),
         "query": (plan.queries, dim),
         "zero": (dim,),
-        "scale": (None,),
+        "scale": (graph.nodes,),
     }
     dtype = tensors[0].dtype
-    if dtype not in (torch.float32, torch.float64):
+    if dtype not in KERNEL_DTYPES:
         raise OperatorError(f"the compiled iteration knows float32 and float64, not {dtype}")
     for (name, shape), tensor in zip(expected.items(), tensors, strict=True):
         fits = len(shape) == tensor.dim() and all(e in (None, g) for g, e in zip(tensor.shape, shape, strict=True))
@@ -95,6 +95,11 @@ def _check(tensors: tuple[Tensor, ...], plan: Any, iteration: int, settings: Fus
                 f"{name} is {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}, "
                 f"expected ({wanted}) of {dtype} on cpu"
             )
+    num_relations = tensors[1].shape[1]
+    if num_relations < graph.relations:
+        raise OperatorError(
+            f"edge_representation has {num_relations} relations, expected at least the {graph.relations} of the edges"
+        )
 
 
 class _FusedIteration(torch.autograd.Function):

@@ -9,7 +9,6 @@ every source 1̄ to itself.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,10 +48,12 @@ def bellman_ford(
         iterations: exactly so many; by default until nothing changes.
         tolerance: without ``iterations``, the largest change of a score, as a share of the score, that counts as
             none. Semirings of min and max need none: they reach their limit.
-        threads: how many processor cores to use, by default all.
+        threads: how many threads to use; by default as many as OMP_NUM_THREADS says, or else as there are processor
+            cores.
 
     Raises:
         ConvergenceError: the sum over all paths has no limit.
+        ParameterError: a parameter is out of range.
     """
     edges.check(*semiring.weights, semiring.name)
     starts = check_sources(sources, edges.num_nodes)
@@ -60,6 +61,8 @@ def bellman_ford(
         raise ParameterError(f"iterations must be 0 or more, got {iterations}")
     if not tolerance > 0:
         raise ParameterError(f"the tolerance must be more than 0, got {tolerance}")
+    if threads is not None and threads < 1:
+        raise ParameterError(f"threads must be 1 or more, got {threads}")
     if factor is not None and semiring != PLUS_TIMES:
         raise ParameterError(f"a factor is for plus_times, not for {semiring.name}")
     if iterations is not None:
@@ -100,11 +103,6 @@ def check_sources(sources: npt.ArrayLike, num_nodes: int) -> Int32:
     return np.ascontiguousarray(starts, dtype=np.int32)
 
 
-def available_cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _solve(
     edges: WeightedEdges,
     sources: Int32,
@@ -141,7 +139,7 @@ def _solve(
         iterations=iterations,
         until_convergence=tolerance > 0,
         tolerance=tolerance,
-        threads=threads or available_cores(),
+        threads=native.default_threads() if threads is None else threads,
         scores=scores,
     )
     return scores, settled

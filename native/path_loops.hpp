@@ -1,74 +1,19 @@
-// The inner loops of the generalized Bellman-Ford iteration. Included once for each instruction set, inside a
-// namespace of its own; uses no library code, so that nothing compiled for a newer processor is shared with the rest.
+// The inner loops of the generalized Bellman-Ford iteration: included once by each path_loops_ISA.cpp. Uses no library
+// code, so that nothing compiled for a newer processor is shared with the rest.
+#pragma once
 
-typedef double Eight __attribute__((vector_size(64)));
-typedef int64_t EightMask __attribute__((vector_size(64)));
-typedef int8_t EightBytes __attribute__((vector_size(8)));
+#include "path_edges.hpp"
+#include "path_semirings.hpp"
+
+namespace nbfnet::NBFNET_ISA {
 
 // The values of one row: one double, or one or two cache lines.
 template <class Part_, int parts_>
-struct Lanes {
+struct PathRow {
     using Part = Part_;
     static constexpr int parts = parts_;
     static constexpr int width = parts * static_cast<int>(sizeof(Part) / sizeof(double));
     Part part[parts];
-};
-
-inline void spread(double value, double &part) { part = value; }
-inline void spread(double value, Eight &part) { part = Eight{} + value; }
-
-inline bool all(bool mask) { return mask; }
-inline bool all(const EightMask &mask) {
-    const EightBytes bytes = __builtin_convertvector(mask, EightBytes);
-    int64_t every;
-    __builtin_memcpy(&every, &bytes, 8);
-    return every == -1;
-}
-
-// What comparing two parts gives.
-template <class Part>
-struct Mask { using type = EightMask; };
-template <>
-struct Mask<double> { using type = bool; };
-
-struct PlusTimes {
-    static constexpr double zero = 0.0, one = 1.0;
-    static constexpr bool idempotent = false;
-    template <class P>
-    static void add(P &sum, const P &value) { sum += value; }
-    template <class P>
-    static void multiply(P &value, double weight) { value *= weight; }
-};
-
-struct MinPlus {
-    static constexpr double zero = __builtin_inf(), one = 0.0;
-    static constexpr bool idempotent = true;
-    template <class P>
-    static void add(P &sum, const P &value) { sum = value < sum ? value : sum; }
-    template <class P>
-    static void multiply(P &value, double weight) { value += weight; }
-};
-
-struct MaxMin {
-    static constexpr double zero = -__builtin_inf(), one = __builtin_inf();
-    static constexpr bool idempotent = true;
-    template <class P>
-    static void add(P &sum, const P &value) { sum = value > sum ? value : sum; }
-    template <class P>
-    static void multiply(P &value, double weight) {
-        P limit;
-        spread(weight, limit);
-        value = value < limit ? value : limit;
-    }
-};
-
-struct MaxTimes {
-    static constexpr double zero = 0.0, one = 1.0;
-    static constexpr bool idempotent = true;
-    template <class P>
-    static void add(P &sum, const P &value) { sum = value > sum ? value : sum; }
-    template <class P>
-    static void multiply(P &value, double weight) { value *= weight; }
 };
 
 // Threads that improve one panel in place read what others write: a relaxed load or store of one double.
@@ -227,9 +172,9 @@ struct Loops {
 
 template <class S, bool weighted>
 PathLoops of_width(int32_t width) {
-    if (width == 1) return Loops<S, Lanes<double, 1>, weighted>::table();
-    if (width == 8) return Loops<S, Lanes<Eight, 1>, weighted>::table();
-    return Loops<S, Lanes<Eight, 2>, weighted>::table();
+    if (width == 1) return Loops<S, PathRow<double, 1>, weighted>::table();
+    if (width == 8) return Loops<S, PathRow<Eight, 1>, weighted>::table();
+    return Loops<S, PathRow<Eight, 2>, weighted>::table();
 }
 
 template <class S>
@@ -245,3 +190,5 @@ PathLoops path_loops(PathSemiring semiring, int32_t width, bool weighted) {
         default: return of_semiring<MaxTimes>(width, weighted);
     }
 }
+
+}  // namespace nbfnet::NBFNET_ISA
