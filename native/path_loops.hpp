@@ -173,8 +173,8 @@ struct Loops {
 template <class S, bool weighted>
 PathLoops of_width(int32_t width) {
     if (width == 1) return Loops<S, PathRow<double, 1>, weighted>::table();
-    if (width == 8) return Loops<S, PathRow<Eight, 1>, weighted>::table();
-    return Loops<S, PathRow<Eight, 2>, weighted>::table();
+    if (width == 8) return Loops<S, PathRow<Doubles, 64 / register_bytes>, weighted>::table();
+    return Loops<S, PathRow<Doubles, 128 / register_bytes>, weighted>::table();
 }
 
 template <class S>

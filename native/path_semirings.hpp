@@ -1,28 +1,35 @@
-// The semirings of the path loops, on the values of one row: one double, or eight at once.
+// The semirings of the path loops, on values of one row: one double, or as many at once as a register holds. Of wider
+// vectors GCC makes one number after the other.
 #pragma once
 
 #include <cstdint>
 
+#include "lanes.hpp"
+
 namespace nbfnet::NBFNET_ISA {
 
-typedef double Eight __attribute__((vector_size(64)));
-typedef int64_t EightMask __attribute__((vector_size(64)));
-typedef int8_t EightBytes __attribute__((vector_size(8)));
+typedef double Doubles __attribute__((vector_size(register_bytes)));
+typedef int64_t DoublesMask __attribute__((vector_size(register_bytes)));
 
 inline void spread(double value, double &part) { part = value; }
-inline void spread(double value, Eight &part) { part = Eight{} + value; }
+inline void spread(double value, Doubles &part) { part = Doubles{} + value; }
 
 inline bool all(bool mask) { return mask; }
-inline bool all(const EightMask &mask) {
-    const EightBytes bytes = __builtin_convertvector(mask, EightBytes);
-    int64_t every;
+inline bool all(const DoublesMask &mask) {
+    int64_t every = -1;
+#if defined(__AVX512F__)
+    typedef int8_t Bytes __attribute__((vector_size(8)));
+    const Bytes bytes = __builtin_convertvector(mask, Bytes);
     __builtin_memcpy(&every, &bytes, 8);
+#else
+    for (int i = 0; i < register_bytes / 8; ++i) every &= mask[i];
+#endif
     return every == -1;
 }
 
 // What comparing two parts gives.
 template <class Part>
-struct Mask { using type = EightMask; };
+struct Mask { using type = DoublesMask; };
 template <>
 struct Mask<double> { using type = bool; };
 

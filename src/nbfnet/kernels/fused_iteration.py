@@ -11,10 +11,8 @@ from torch.autograd.function import once_differentiable
 
 from nbfnet.errors import OperatorError
 from nbfnet.kernels import memory
-from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_DTYPES, KERNEL_MESSAGES
+from nbfnet.kernels.backend import KERNEL_DTYPES
 from nbfnet.native import native
-
-FUSED_MESSAGES, FUSED_AGGREGATES = KERNEL_MESSAGES, KERNEL_AGGREGATES
 
 
 class FusedSettings(NamedTuple):

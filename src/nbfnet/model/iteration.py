@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from nbfnet.config import ModelConfig
-from nbfnet.kernels.fused_iteration import FUSED_AGGREGATES, FUSED_MESSAGES, FusedSettings
+from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES
+from nbfnet.kernels.fused_iteration import FusedSettings
 from nbfnet.kernels.relational_spmm import relational_spmm
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.edge_representation import EdgeRepresentation, IndependentEdges, QueryDependentEdges
@@ -87,6 +88,6 @@ class BellmanFordIteration(nn.Module):
     def fused_settings(self) -> FusedSettings | None:
         """What the compiled iteration has to know, or None where it does not know the operators."""
         message, aggregate = messages.name_of(self.message), aggregates.name_of(self.aggregate)
-        if message not in FUSED_MESSAGES or aggregate not in FUSED_AGGREGATES:
+        if message not in KERNEL_MESSAGES or aggregate not in KERNEL_AGGREGATES:
             return None
         return FusedSettings(message, aggregate, self.layer_norm is not None, self.config.shortcut)
