@@ -22,6 +22,10 @@ Runs = Annotated[
     Path,
     typer.Option("--runs", metavar="FOLDER", help="Where the run folders are, new ones and those to go on in."),
 ]
+Hours = Annotated[
+    float | None,
+    typer.Option("--hours", metavar="NUMBER", min=0, help="Train each run for so long in all, then evaluate it."),
+]
 Results = Annotated[Path, typer.Option("--results", metavar="FOLDER", help="Where to write the result as a JSON file.")]
 
 
@@ -30,12 +34,13 @@ def reproduce(
     runs: Runs = Path("runs"),
     results: Results = Path("results"),
     epochs: EpochCount = None,
+    hours: Hours = None,
     json: Json = False,
 ) -> None:
     """Run an experiment, and print its result beside the paper's.
 
-    One run for each seed of the file; the mean counts. What was interrupted goes on from its last checkpoint. Under
-    torchrun several processes share the work.
+    One run for each seed of the file; the mean counts. What was interrupted, or stopped by --hours, goes on from its
+    last checkpoint. Under torchrun several processes share the work.
     """
     config = make_config(read_toml(experiment), origin=str(experiment))
     reproduction = Reproduction(experiment.stem, config, runs)
@@ -43,7 +48,9 @@ def reproduce(
     report_note(f"{experiment.stem}: {published.source}, seeds {', '.join(map(str, published.seeds))}")
     results.mkdir(parents=True, exist_ok=True)  # where this cannot be, it is said before hours of training
     with gather_team(config.training.device) as team:
-        document = reproduction.run(epochs=epochs, listener=report_validation, finish=calibrate_run, team=team)
+        document = reproduction.run(
+            listener=report_validation, finish=calibrate_run, epochs=epochs, hours=hours, team=team
+        )
         if team.leads:
             with replacing(results / f"{experiment.stem}.json") as partial:
                 partial.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from nbfnet.config import Config
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, NbfnetError, RunFolderError, TrainingError
@@ -26,7 +28,15 @@ _WORTH_A_CHECKPOINT = 10.0  # seconds of training
 Listener = Callable[[dict[str, Any]], None]
 
 
-def train(folder: RunFolder, dataset: Dataset, config: Config, *, team: Team = ALONE, listener: Listener) -> None:
+def train(
+    folder: RunFolder,
+    dataset: Dataset,
+    config: Config,
+    *,
+    team: Team = ALONE,
+    listener: Listener,
+    hours: float | None = None,
+) -> None:
     """Train until the configured number of epochs, from where the folder's checkpoint stands.
 
     Args:
@@ -35,6 +45,7 @@ def train(folder: RunFolder, dataset: Dataset, config: Config, *, team: Team = A
         config: the folder's, perhaps with another number of epochs.
         team: processes that share the work.
         listener: is told of every validation, as the log is.
+        hours: stop after the first validation past so much training in all; another call goes on.
 
     Raises:
         TrainingError: there is nothing to learn from, or the loss is not finite.
@@ -43,7 +54,7 @@ def train(folder: RunFolder, dataset: Dataset, config: Config, *, team: Team = A
     with _alone_in(folder) if team.leads else nullcontext():
         training = _Training(folder, dataset, config, team, listener)
         try:
-            training.run()
+            training.run(np.inf if hours is None else 3600 * hours)
         except KeyboardInterrupt:
             training.save()
             raise
@@ -74,10 +85,10 @@ class _Training:
         self.validate_after = {-(-self.epochs.length * part // validations) for part in range(1, validations + 1)}
         self.last_save = time.monotonic()
 
-    def run(self) -> None:
+    def run(self, seconds: float) -> None:
         if not self.progress.step:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
-        while self.progress.epoch < self.config.epochs:
+        while self.progress.epoch < self.config.epochs and not self._is_spent(seconds):
             self._train_until_validation()
             if time.monotonic() - self.last_save >= _WORTH_A_CHECKPOINT:
                 self.save()  # a validation may take long, and be killed
@@ -101,6 +112,12 @@ class _Training:
                 self._step()
                 share = self._epochs_done() / self.config.epochs
                 report(share, f"  loss {progress.loss_sum / progress.links:.4f}  {self._speed()}{self._best()}")
+
+    def _is_spent(self, seconds: float) -> bool:
+        """Whether the leader, whose clock counts for the team, has trained so long."""
+        spent = np.array([int(self.team.leads and self.progress.seconds >= seconds)])
+        self.team.add_counts(spent)
+        return bool(spent)
 
     def _is_validation_due(self) -> bool:
         """Also where a training goes on that was interrupted while it validated."""

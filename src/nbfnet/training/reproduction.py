@@ -7,6 +7,7 @@ import platform
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from nbfnet.training.loop import Listener, train
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, resume
 
+Learn = Callable[[RunFolder, Dataset, Config], None]
 Finish = Callable[[RunFolder, Dataset], None]
 
 
@@ -47,16 +49,27 @@ class Reproduction:
             raise ConfigError(f"{self.name}: it has no table [experiment] with the published result; see experiments/")
         return self.config.experiment
 
-    def run(self, *, epochs: int | None, listener: Listener, finish: Finish, team: Team = ALONE) -> dict[str, Any]:
+    def run(
+        self,
+        *,
+        listener: Listener,
+        finish: Finish,
+        epochs: int | None = None,
+        hours: float | None = None,
+        team: Team = ALONE,
+    ) -> dict[str, Any]:
         """Train what is not trained yet, evaluate, and compare: the document of ``results/``.
 
         Args:
-            epochs: fewer or more than the experiment names.
             listener: hears of every validation.
             finish: is called with each run once it is trained, by the team's leader.
+            epochs: fewer or more than the experiment names.
+            hours: how long each run is trained at most.
             team: processes that share the work; each gets the document.
         """
-        seeds = [self._run_seed(seed, epochs, listener, finish, team) for seed in self.publication.seeds]
+        overrules = {} if epochs is None else {"epochs": epochs}
+        learn = partial(train, listener=listener, hours=hours, team=team)
+        seeds = [self._run_seed(seed, overrules, learn, finish, team) for seed in self.publication.seeds]
         configs = [seed.pop("config") for seed in seeds]
         names = list(seeds[0]["metrics"])
         mean = {name: float(np.mean([seed["metrics"][name] for seed in seeds])) for name in names}
@@ -74,18 +87,18 @@ class Reproduction:
         }
 
     def _run_seed(
-        self, seed: int, epochs: int | None, listener: Listener, finish: Finish, team: Team
+        self, seed: int, overrules: dict[str, Any], learn: Learn, finish: Finish, team: Team
     ) -> dict[str, Any]:
         """One run, begun or gone on with, and its test result."""
         published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
         dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
         configured = self.config.model_dump(mode="json", include={"model", "training"}, exclude_unset=True)
-        tables = [configured, {"training": {"seed": seed, **({} if epochs is None else {"epochs": epochs})}}]
+        tables = [configured, {"training": {"seed": seed, **overrules}}]
         exists = path.exists()
         team.wait()  # all must have looked before the leader makes the folder
         start = resume if exists else begin
         folder, config = start(path, dataset, *tables, team=team)
-        train(folder, dataset, config, team=team, listener=listener)
+        learn(folder, dataset, config)
         if team.leads:
             finish(folder, dataset)
         team.wait()  # the others read what the leader has written
