@@ -77,8 +77,8 @@ def _bar() -> Progress:
 
     columns = (
         progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
+        progress.BarColumn(bar_width=10),  # so that all of it, the time left above all, fits into 80 columns
         progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
     )
-    times = (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
-    return progress.Progress(*columns, *times, console=Console(stderr=True), transient=True)
+    return progress.Progress(*columns, console=Console(stderr=True), transient=True)

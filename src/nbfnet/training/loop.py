@@ -105,7 +105,7 @@ class _Training:
 
     def _train_until_validation(self) -> None:
         progress = self.progress
-        with stage(f"epoch {progress.epoch + 1} of {self.config.epochs}") as report:
+        with stage(f"epoch {progress.epoch + 1}/{self.config.epochs}") as report:
             while not self._is_validation_due():
                 if time.monotonic() - self.last_save >= 60 * self.config.checkpoint_minutes:
                     self.save()
@@ -189,12 +189,13 @@ class _Training:
 
     def _speed(self) -> str:
         links = (self.progress.epoch * self.epochs.num_links) + self.progress.batch * self.config.batch_size
-        return f"{links / self.progress.seconds:.3g} queries/s" if self.progress.seconds else ""
+        speed = links / max(self.progress.seconds, 1e-9)
+        return f"{speed:,.0f} queries/s" if speed >= 10 else f"{speed:.2f} queries/s"
 
     def _best(self) -> str:
         name = selection_metric(self.dataset)
         best = self.progress.best.get("valid")
-        return f"  best valid {name} {best[name]:.4f}" if best else ""
+        return f"  {name} {best[name]:.4f}" if best else ""
 
 
 def selection_metric(dataset: Dataset) -> str:
