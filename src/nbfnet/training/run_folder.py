@@ -93,13 +93,11 @@ class RunFolder:
             "metrics": {},
         }
         manifest["id"] = _id(manifest["dataset"]["fingerprint"], config)
-        folder = cls(path, manifest)
         with new_folder(path) as draft:
             write_store(dataset, draft / DATA)
-            network = initial_network(config, dataset)
-            (draft / MODEL).write_bytes(pack_tensors(network.state_dict(), folder._description(0)))
+            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), {"epoch": 0}))
             _write_json(draft / MANIFEST, manifest)
-        return folder
+        return cls(path, manifest)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -132,7 +130,7 @@ class RunFolder:
 
     @property
     def id(self) -> str | None:
-        """Which training this is: the same for the same graph, configuration and seed; in each of its files."""
+        """Which training this is, the same for the same graph, configuration and seed: its checkpoints have it too."""
         return self.manifest.get("id")
 
     def config(self) -> Config:
@@ -158,8 +156,6 @@ class RunFolder:
         """The best network so far and the epoch it is of, from one file: the manifest may be older or newer."""
         network = _new_network(self.config(), dataset)
         tensors, description = read_tensors(self.path / MODEL)
-        if description.get("training") != self.id:
-            raise RunFolderError(self.path / MODEL, "it is the network of another training", _RESTORE)
         try:
             network.load_state_dict(tensors)
         except RuntimeError:
@@ -169,10 +165,7 @@ class RunFolder:
 
     def write_network(self, network: NeuralBellmanFordNetwork, epoch: float) -> None:
         """Replace the best network."""
-        write_tensors(self.path / MODEL, network.state_dict(), self._description(epoch))
-
-    def _description(self, epoch: float) -> dict[str, Any]:
-        return {"epoch": epoch, "training": self.id}
+        write_tensors(self.path / MODEL, network.state_dict(), {"epoch": epoch})
 
     def update(self, **entries: Any) -> None:
         """Replace some entries of the manifest."""
