@@ -298,3 +298,16 @@ def sigmoid_run(things_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Ru
     run = nbfnet.Run.open(folder)
     run.folder.update(calibration=None)
     return run
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The golden values of the repository, and more where a folder has some."""
+    if "golden_file" not in metafunc.fixturenames:
+        return
+    folders = [Path(__file__).parent / "model" / "golden"]
+    if named := os.environ.get("NBFNET_GOLDEN"):
+        folders.append(Path(named))
+    elif data := os.environ.get("NBFNET_DATA"):
+        folders.append(Path(data).resolve().parent / "golden")
+    files = {file.stem: file for folder in folders[::-1] for file in sorted(folder.glob("*-*-*.safetensors"))}
+    metafunc.parametrize("golden_file", [pytest.param(file, id=name) for name, file in sorted(files.items())])

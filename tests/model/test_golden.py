@@ -1,4 +1,7 @@
-"""The network against golden values: what an independent implementation computes in float64 for fixed parameters."""
+"""The network against golden values: what an independent implementation computes in float64 for fixed parameters.
+
+Those beside this test, and more of the folder that NBFNET_GOLDEN names, or of ``golden`` beside that of NBFNET_DATA.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,6 @@ from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.native import native_available
 
-GOLDEN = Path(__file__).parent / "golden"
-FILES = ["distmult-pna-dependent", "rotate-sum-independent", "transe-mean-independent"]
 BACKENDS = ["reference", "cpu"] if native_available() else ["reference"]
 EXACT = {"atol": 1e-9, "rtol": 1e-9}
 NUM_NODES, NUM_RELATIONS = 23, 3
@@ -66,11 +67,6 @@ class Golden:
         for name, parameter in self.network.named_parameters():
             expected = self.values[f"grad.{checked[name]}"]
             torch.testing.assert_close(parameter.grad, expected, **EXACT, msg=lambda m, n=name: f"{n}: {m}")
-
-
-@pytest.fixture(params=FILES)
-def golden_file(request: pytest.FixtureRequest) -> Path:
-    return GOLDEN / f"{request.param}.safetensors"
 
 
 @pytest.mark.parametrize("backend", ["auto", *BACKENDS])
@@ -121,7 +117,6 @@ def test_pair_representations(golden_file: Path, backend: str, represent: Callab
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("golden_file", FILES[1:], indirect=True)  # those that give importances
 def test_edge_importances(golden_file: Path, backend: str) -> None:
     """The derivative of a logit w.r.t. a weight of 1 on each message.
 
@@ -129,6 +124,8 @@ def test_edge_importances(golden_file: Path, backend: str) -> None:
     reversed cumulative sum, over iterations, of the derivatives w.r.t. a weight of each iteration alone.
     """
     golden = Golden(golden_file)
+    if "edge_importance" not in golden.values:
+        pytest.skip("the file gives no importances")
     num_edges = golden.graph.csr.num_edges
     weights = [torch.ones(num_edges, dtype=torch.float64, requires_grad=True) for _ in golden.network.layers]
     source, relation = golden.source[:1], golden.relation[:1]
