@@ -57,7 +57,8 @@ def _table(results: list[dict[str, Any]]) -> str:
     ]
     rows += [_row(result, metric) for result in results for metric in result["paper"]]
     notes = [f"\n{result['experiment']}: {result['note']}\n" for result in results if result.get("note")]
-    return "\n".join(rows) + "\n" + "".join(notes)
+    curves = [_curve(result) for result in results if not _is_done(result)]
+    return "\n".join(rows) + "\n" + "".join(notes + curves)
 
 
 def _row(result: dict[str, Any], metric: str) -> str:
@@ -81,8 +82,23 @@ def _row(result: dict[str, Any], metric: str) -> str:
 
 def _epochs(result: dict[str, Any]) -> str:
     done = min(seed["epochs"] for seed in result["seeds"])
-    wanted = result["config"]["training"]["epochs"]
-    return f"{done:.3g}" if done >= wanted else f"{done:.3g} of {wanted}"
+    return f"{done:.3g}" if _is_done(result) else f"{done:.3g} of {result['config']['training']['epochs']}"
+
+
+def _is_done(result: dict[str, Any]) -> bool:
+    return bool(min(seed["epochs"] for seed in result["seeds"]) >= result["config"]["training"]["epochs"])
+
+
+def _curve(result: dict[str, Any]) -> str:
+    """The learning curve of a run that can be gone on with, beside what the paper's network has in the end."""
+    name, paper, seed = result["experiment"], result["paper"], result["seeds"][0]
+    metric = next(metric for metric in ("mrr", "auroc", *paper) if metric in paper)
+    points = [f"| {point['epoch']:.3g} | {point[metric]:.3f} |" for point in seed["curve"]]
+    return (
+        f"\n{name} so far, to be gone on with by `nbfnet reproduce experiments/{name}.toml`; the paper's network has "
+        f"{paper[metric]:.3f} on test in the end:\n\n| epoch | valid {metric} |\n| --- | --- |\n"
+        + "".join(f"{point}\n" for point in points)
+    )
 
 
 def _machine(machine: dict[str, Any]) -> str:

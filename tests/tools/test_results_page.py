@@ -15,7 +15,12 @@ MACHINE = {"processor": "Processor", "cores": 2, "memory_gb": 24, "python": "3.1
 
 def result(name="cora", table="homo_result", values=((0.95, 0.96), (0.97, 0.98)), epochs=20, **changes):
     seeds = [
-        {"metrics": {"auroc": auroc, "ap": ap, "extra": 1.0}, "epochs": epochs, "training_seconds": 90.0 + 60 * i}
+        {
+            "metrics": {"auroc": auroc, "ap": ap, "extra": 1.0},
+            "epochs": epochs,
+            "training_seconds": 90.0 + 60 * i,
+            "curve": [{"epoch": 0.5, "auroc": 0.8}, {"epoch": 1.0, "auroc": 0.9}],
+        }
         for i, (auroc, ap) in enumerate(values)
     ]
     mean = {metric: sum(seed["metrics"][metric] for seed in seeds) / len(seeds) for metric in ("auroc", "ap", "extra")}
@@ -103,3 +108,10 @@ def test_files_are_read_by_name_and_others_left_out(page, tmp_path, monkeypatch)
 
 def test_without_results_there_is_still_a_page(page):
     assert page.render([]).startswith("# Results")
+
+
+def test_a_run_that_is_not_done_shows_its_learning_curve_beside_the_paper(page):
+    text = page.render([result(epochs=1.0), result("citeseer")])
+    assert "cora so far" in text and "`nbfnet reproduce experiments/cora.toml`" in text and "has 0.956 on test" in text
+    assert "| epoch | valid auroc |\n| --- | --- |\n| 0.5 | 0.800 |\n| 1 | 0.900 |\n" in text
+    assert "citeseer so far" not in text
