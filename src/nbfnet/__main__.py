@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C counts from the first moment, while it is still being loaded."""
+    """Run the command line; Ctrl-C ends it in the same way while its modules are still being loaded."""
     try:
         from nbfnet.cli import main as run
     except KeyboardInterrupt:
