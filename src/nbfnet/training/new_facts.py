@@ -10,6 +10,7 @@ import numpy as np
 from nbfnet.errors import EvaluationError, UnknownNameError
 from nbfnet.graph.extension import with_entities
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -80,4 +81,4 @@ def _id(name: str, known: Vocabulary, origin: Path | str, remedy: str) -> int:
     try:
         return known.id(name)
     except UnknownNameError as error:
-        raise EvaluationError(f"{origin}: {error}\n  what to do: {remedy}") from None
+        raise EvaluationError(f"{place_of(origin, name)}: {error}\n  what to do: {remedy}") from None

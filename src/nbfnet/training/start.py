@@ -15,6 +15,7 @@ from nbfnet.evaluation.pair_evaluator import negative_pairs
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
@@ -120,19 +121,22 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
     if graph.num_nodes < 2:
         raise TrainingError(f"{graph.name}: it has a single entity, so there is nothing to tell apart")
-    for part, links in (("valid", dataset.valid), ("test", dataset.test)):
-        _check_relations(graph, part, links)
+    _check_relations(graph, "valid", dataset.valid, graph.entities)
+    _check_relations(graph, "test", dataset.test, dataset.facts_of_test.entities)
     make_batches(graph, config.training)
     if dataset.kind == "homogeneous":
         negative_pairs(dataset, "valid", len(dataset.valid), seed=0)
 
 
-def _check_relations(graph: Graph, part: str, links: Triplets) -> None:
+def _check_relations(graph: Graph, part: str, links: Triplets, entities: Vocabulary) -> None:
     known = np.isin(links.relation, graph.triplets.relation)
     if not known.all():
         unknown = sorted({graph.relations.label(r) for r in links.relation[~known].tolist()})
         shown = ", ".join(repr(name) for name in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        first = int(np.argmin(known))
+        head, tail = (entities.label(int(ends[first])) for ends in (links.head, links.tail))
         raise TrainingError(
             f"{graph.name}: {np.count_nonzero(~known)} {part} links have a relation that no training fact has: "
-            f"{shown}; a network cannot learn it: leave these links out, or move some of them to the training facts"
+            f"{shown}; the first is {head!r}, {graph.relations.label(int(links.relation[first]))!r}, {tail!r}\n"
+            "  what to do: leave these links out, or move some of them to the training facts; no network can learn them"
         )
