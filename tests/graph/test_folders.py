@@ -156,6 +156,13 @@ def test_an_unseen_relation_of_a_test_graph_is_named_with_its_line(write: Write,
         read_inductive(folder, "x")
 
 
+def test_it_is_also_where_the_separator_was_stated(write: Write) -> None:
+    folder = write("x/train.txt", "a b|r|b\n").parent
+    write("x_ind/train.txt", "y|r|z z\nz z|unseen|y\n")
+    with pytest.raises(GraphFormatError, match=r"x_ind/train\.txt, line 2: .*'unseen'"):
+        read_inductive(folder, "x", delimiter="|")
+
+
 @pytest.mark.parametrize(
     ("folder", "expected"),
     [

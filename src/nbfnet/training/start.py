@@ -37,7 +37,7 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
     if exists:
         remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-    config = make_config(default_config(dataset), *tables)
+    config = make_config(default_config(dataset, make_config(*tables).model), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
     if team.leads:
@@ -46,7 +46,7 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
     return RunFolder.open(path), config
 
 
-def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
+def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFolder, Config]:
     """An existing run folder; tables may change only what does not change the steps taken so far.
 
     Raises:
@@ -74,8 +74,6 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = A
     if not (path / FILE).exists() and folder.manifest["metrics"]:
         raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
     check_device(config.training.device)
-    if config != before and team.leads:
-        folder.update(config=config.model_dump(mode="json"))
     return folder, config
 
 

@@ -64,7 +64,7 @@ def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> D
     found = _read_parts(twin_table, twin_parts, twin, options)
     unseen = twin_table.index(_listed_entities(twin))
     facts, queries = (
-        _renumber_relations(unseen.parts.get(part, Triplets.empty()), unseen.relations, graph.relations, file)
+        _renumber_relations(unseen.parts.get(part, Triplets.empty()), unseen.relations, graph.relations, file, options)
         for part, file in twin_parts.items()
     )
     test_graph = _graph(f"{name} (test graph)", unseen, facts, twin, found)
@@ -105,14 +105,16 @@ def _graph(name: str, indexed: IndexedTriplets, facts: Triplets, folder: Path, l
     return Graph(name, indexed.kind, entities, relations, facts, read_types(types, entities) if types else None)
 
 
-def _renumber_relations(triplets: Triplets, given: Vocabulary, known: Vocabulary, file: Path | None) -> Triplets:
+def _renumber_relations(
+    triplets: Triplets, given: Vocabulary, known: Vocabulary, file: Path | None, options: ReadOptions
+) -> Triplets:
     number = np.array([known.id(name) if name in known else -1 for name in given], dtype=np.int32)
     relation = number[triplets.relation]
     if np.any(relation < 0):
         name = given[int(triplets.relation[np.argmax(relation < 0)])]
         raise GraphFormatError(
             f"the test graph has a relation that training never saw: {name!r}",
-            file=None if file is None else place_of(file, name),
+            file=None if file is None else place_of(file, name, **options),
             remedy="an inductive model knows only the relations of its training graph: leave such triplets out",
         )
     return dataclasses.replace(triplets, relation=relation)
