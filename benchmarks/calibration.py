@@ -54,7 +54,7 @@ def measure(run: Run, count: int | None) -> dict[str, object]:
     scorer = NetworkScorer(member.network, member.graph.message_csr, device_of(run.config))
     logits, probabilities, outcomes, seconds = [], [], [], []
     for source, relation, answer in zip(asked.head.tolist(), asked.relation.tolist(), asked.tail.tolist(), strict=True):
-        known = protocol.filter.of(source, relation)
+        known = protocol.filter.of_query(source, relation)
         candidates = np.setdiff1d(everyone, known[known != answer])
         begin = time.perf_counter()
         ranking = predictor.tails(source, relation, CANDIDATES, candidates=candidates)

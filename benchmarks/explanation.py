@@ -33,7 +33,7 @@ from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explainer import explain
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.top_paths import top_paths
-from nbfnet.graph.inverse import invert
+from nbfnet.graph.inverse import invert, without_inverse_count
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Float64, Int64
 from nbfnet.model.message_graph import MessageGraph
@@ -161,7 +161,7 @@ def _slots(csr: RelationalCSR, explanation: Explanation) -> Int64:
     slots = []
     for edge in explanation.paths[0].edges:
         (source, _), (target, _) = edge.nodes
-        relation = invert(edge.ids[1], csr.num_relations // 2) if edge.inverse else edge.ids[1]
+        relation = invert(edge.ids[1], without_inverse_count(csr.num_relations)) if edge.inverse else edge.ids[1]
         row = slice(csr.indptr[target], csr.indptr[target + 1])
         found = np.flatnonzero((csr.source[row] == source) & (csr.relation[row] == relation))
         slots.append(csr.indptr[target] + found[0])

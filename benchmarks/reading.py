@@ -50,7 +50,7 @@ def _beside_pykeen(folder: Path) -> list[dict[str, object]]:
     try:
         from pykeen.triples import TriplesFactory
     except ImportError:
-        print("PyKEEN is not installed: pip install 'nbfnet[benchmark]'")
+        print("PyKEEN is not installed: pip install '.[test]'")
         return [ours]
 
     def theirs() -> None:

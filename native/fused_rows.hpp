@@ -1,4 +1,4 @@
-// The sparse half of a fused iteration: statistics of the messages into each row, and the way back; and the two together.
+// The sparse half of a fused iteration: statistics of the messages into each row, and the way back.
 #pragma once
 
 #include "aggregate.hpp"

@@ -5,7 +5,7 @@
 
 NB_MODULE(_native, m) {
     nanobind::set_leak_warnings(false);  // what lives until the interpreter ends is no leak
-    m.doc() = "Compiled core of nbfnet. Arrays in, arrays out; every check is done by the Python caller.";
+    m.doc() = "Compiled core of nbfnet. Arrays or addresses in and out; every check is done by the Python caller.";
     bind_block_pool(m);
     bind_beam_search(m);
     bind_bellman_ford(m);

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from nbfnet.distributed import ALONE, Team
+from nbfnet.distributed import ALONE, Team, gather_team
+from nbfnet.errors import TeamError
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.tensor_file import read_tensors
 
@@ -174,6 +175,20 @@ def test_what_stops_one_process_is_no_traceback_in_the_others(commands, small, t
     leader, other = commands.run_team(2, script=script)
     assert other.out == "mine\n"
     assert "another process" in leader.out, leader
+
+
+@pytest.mark.parametrize("stated", [{"WORLD_SIZE": "2"}, {"WORLD_SIZE": "two", "RANK": "0"}, {"WORLD_SIZE": ""}])
+def test_half_a_team_is_told_what_is_missing(monkeypatch, stated):
+    """As launchers of clusters leave it behind."""
+    for name in ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in stated.items():
+        monkeypatch.setenv(name, value)
+    with (
+        pytest.raises(TeamError, match=r"WORLD_SIZE is .*MASTER_PORT: start the processes with torchrun"),
+        gather_team(),
+    ):
+        pass
 
 
 def test_notes_of_a_team_are_shown_once(commands, small, tmp_path):

@@ -24,8 +24,16 @@ def test_what_needs_no_network_does_not_import_torch(start):
     assert ended.stdout == "False\n"
 
 
+def test_the_package_alone_is_light():
+    """Ctrl-C is caught once it is loaded: that must not take long."""
+    code = "import sys, nbfnet; print({'numpy', 'duckdb', 'torch', 'rich'} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "set()\n"
+
+
 def test_everything_promised_is_there():
     assert {name for name in nbfnet.__all__ if not hasattr(nbfnet, name)} == set()
+    assert set(nbfnet.__all__) <= set(dir(nbfnet))
     with pytest.raises(AttributeError, match="'nothing'"):
         nbfnet.nothing  # noqa: B018
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,13 @@ def read_results() -> list[dict[str, Any]]:
     """The results of experiments, by name."""
     files = sorted((ROOT / "results").glob("*.json"))
     documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    return [document for document in documents if "experiment" in document]
+    return [document | {"note": _note(document)} for document in documents if "experiment" in document]
+
+
+def _note(result: dict[str, Any]) -> str:
+    """What the experiment's file says now: what a reader has to know may have been found out after the run."""
+    experiment = tomllib.loads((ROOT / "experiments" / f"{result['experiment']}.toml").read_text(encoding="utf-8"))
+    return str(experiment["experiment"].get("note", ""))
 
 
 def render(results: list[dict[str, Any]]) -> str:
@@ -44,7 +51,7 @@ def render(results: list[dict[str, Any]]) -> str:
         chosen = [result for result in results if result["table"] == table]
         if chosen:
             parts.append(f"\n## {title}\n\nThe paper's table `{table}` (its LaTeX label).\n\n{_table(chosen)}")
-    machines = sorted({_machine(result["machine"]) for result in results})
+    machines = sorted({_machine(result) for result in results})
     if machines:
         parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
     return "".join(parts)
@@ -56,7 +63,10 @@ def _table(results: list[dict[str, Any]]) -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rows += [_row(result, metric) for result in results for metric in result["paper"]]
-    notes = [f"\n{result['experiment']}: {result['note']}\n" for result in results if result.get("note")]
+    of_note: dict[str, list[str]] = {}
+    for result in results:
+        of_note.setdefault(result.get("note", ""), []).append(result["experiment"])
+    notes = [f"\n{', '.join(names)}: {note}\n" for note, names in of_note.items() if note]
     curves = [_curve(result) for result in results if not _is_done(result)]
     return "\n".join(rows) + "\n" + "".join(notes + curves)
 
@@ -101,10 +111,11 @@ def _curve(result: dict[str, Any]) -> str:
     )
 
 
-def _machine(machine: dict[str, Any]) -> str:
+def _machine(result: dict[str, Any]) -> str:
+    machine, device = result["machine"], result["config"]["training"]["device"]
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, Python {machine['python']}, "
-        f"PyTorch {machine['torch']}, no GPU"
+        f"PyTorch {machine['torch']}, trained on the {device.upper()}"
     )
 
 

@@ -1,25 +1,39 @@
 """Link prediction by paths: any graph in, named answers with reasons out."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from nbfnet import paths
 from nbfnet.errors import NbfnetError
-from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.loading import load
-from nbfnet.graph.reading.read import read
 
 if TYPE_CHECKING:
+    from nbfnet import paths
+    from nbfnet.graph.graph import Dataset, Graph
+    from nbfnet.graph.loading import load
+    from nbfnet.graph.reading.read import read
     from nbfnet.run import Run, train
 
 __all__ = ["Dataset", "Graph", "NbfnetError", "Run", "load", "paths", "read", "train"]
 
 __version__ = "0.1.0"
 
+_HOMES = {
+    "Dataset": "graph.graph",
+    "Graph": "graph.graph",
+    "Run": "run",
+    "load": "graph.loading",
+    "read": "graph.reading.read",
+    "train": "run",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """``Run`` and ``train``, when they are needed: PyTorch takes a second to load, and paths do without it."""
-    if name in ("Run", "train"):
-        from nbfnet import run
+    """The public interface, each part when it is needed: PyTorch takes a second to load, and paths do without it."""
+    if name == "paths":
+        return importlib.import_module("nbfnet.paths")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"nbfnet.{_HOMES[name]}"), name)
 
-        return getattr(run, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES, "paths"]

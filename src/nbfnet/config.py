@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from nbfnet.errors import ConfigError, closest
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1)]
-CountOrZero = Annotated[int, Field(ge=0)]
+Temperature = Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]  # scores are divided by it, in single precision
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+CountOrZero = Annotated[int, Field(ge=0, lt=2**31)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]  # what PyTorch's generator takes
 
 
@@ -44,7 +45,7 @@ class TrainingConfig(_Frozen):
     epochs: CountOrZero = 20
     batch_size: Count = 64  # queries of a step, over all processes
     negatives: Count = 32  # n, for each answer
-    temperature: Positive | None = None  # of self-adversarial negatives; none: all weigh the same
+    temperature: Temperature | None = None  # of self-adversarial negatives; none: all weigh the same
     hiding: Literal["triplet", "pair"] = "triplet"  # which edges a batch may not see, see QueryEdges
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3  # of Adam, in single precision
     seed: Seed = 0  # of everything random: the split, the parameters, the batches

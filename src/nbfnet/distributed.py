@@ -54,7 +54,7 @@ ALONE = Team()
 @contextmanager
 def gather_team(device: str = "cpu") -> Iterator[Team]:
     """The team that ``torchrun`` described in the environment; it parts when the block ends."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    size = _stated_size()
     if size == 1:
         yield ALONE
         return
@@ -70,3 +70,13 @@ def gather_team(device: str = "cpu") -> Iterator[Team]:
         raise TeamError("another process of the team has stopped; what it said tells why") from None
     finally:
         dist.destroy_process_group()
+
+
+def _stated_size() -> int:
+    """How many processes the environment says that there are; what else a team needs must be stated too."""
+    stated = os.environ.get("WORLD_SIZE", "1")
+    missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]
+    if stated != "1" and (missing or not stated.isdecimal()):
+        without = f" without {', '.join(missing)}" if missing else ""
+        raise TeamError(f"WORLD_SIZE is {stated!r}{without}: start the processes with torchrun, or unset WORLD_SIZE")
+    return int(stated)

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nbfnet.config import Config, make_config, read_toml
-from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Split, facts_of
-from nbfnet.evaluation.given_negatives import evaluate_given
+from nbfnet.evaluation.given_negatives import evaluate_by_protocol
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.asking import explain_named, rules_of
@@ -92,9 +91,7 @@ class Run:
         facts = facts_of(self.dataset, split)
         scorer = NetworkScorer(self.folder.network(self.dataset, device), facts.message_csr, device)
         given = given_negatives(self.dataset, split)
-        if given is None:
-            return evaluate(scorer, self.dataset, split, sample=sample)
-        return evaluate_given(scorer, self.dataset, split, given, sample=sample)[0]
+        return evaluate_by_protocol(scorer, self.dataset, split, given, sample=sample)[0]
 
     @property
     def config(self) -> Config:

@@ -195,7 +195,7 @@ def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
     nbfnet("evaluate", runs / "knowledge", "--queries", tmp_path / "gone.tsv").assert_refused("gone.tsv")
     nbfnet(*ask, "--facts", tmp_path / "none.tsv").assert_refused("none.tsv")
     queries.write_text("e0\tr0\te777\n")
-    nbfnet(*ask).assert_refused("queries.tsv: unknown entity 'e777'", "what to do")
+    nbfnet(*ask).assert_refused("queries.tsv, line 1: unknown entity 'e777'", "what to do")
     nbfnet(*ask, "--facts", facts).assert_refused("unknown entity 'e777'")
     queries.write_text("e0\tr9\te1\n")
     nbfnet(*ask).assert_refused("queries.tsv: unknown relation 'r9'", "correct the name")

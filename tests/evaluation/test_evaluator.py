@@ -91,7 +91,7 @@ def test_batches_change_nothing_but_rounding(knowledge, changes):
         for rank, (h, r, t) in zip(found, rows_of(knowledge.test), strict=True):
             source, relation, answer = (t, r + R, h) if inverse else (h, r, t)
             scores = scorer.score_all(torch.tensor([source]), torch.tensor([relation]))[0].double().numpy()
-            negatives = np.delete(scores, [answer, *known.of(source, relation)])
+            negatives = np.delete(scores, [answer, *known.of_query(source, relation)])
             lowest, highest = (1 + np.sum(negatives > scores[answer] + margin) for margin in (1e-5, -1e-5))
             assert lowest <= rank <= highest
             certain += lowest == highest

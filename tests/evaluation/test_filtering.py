@@ -15,7 +15,7 @@ def rows_of(*parts):
 
 
 def rows_known(known):
-    found = ((u, q, known.of(u, q).tolist()) for u in range(known.num_nodes) for q in range(known.num_relations))
+    found = ((u, q, known.of_query(u, q).tolist()) for u in range(known.num_nodes) for q in range(known.num_relations))
     return {(u, q, v) for u, q, answers in found for v in answers}
 
 

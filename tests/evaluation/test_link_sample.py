@@ -32,8 +32,24 @@ def test_the_interval_holds_the_mean_of_all_19_times_of_20():
     assert 930 <= inside <= 970  # 950 +- 3 standard deviations
 
 
-def test_the_ends():
-    everything = np.array([0.5, 1.0, 0.25])
-    assert mean_interval(everything, 3) == pytest.approx((7 / 12, 7 / 12))
-    assert mean_interval(np.array([0.5]), 3) == (0.0, 1.0)
-    assert mean_interval(np.array([1.0, 0.1]), 1000) == (0.0, 1.0)
+def test_by_hand():
+    # 2 of 8 were drawn: u = 3/4, so that 0 and 1 have 1.5 more each among 5
+    mean, square = (1.0 + 0.5 + 1.5) / 5, (1.0 + 0.25 + 1.5) / 5
+    half = 1.959964 * ((square - mean**2) * 0.75 / 5) ** 0.5
+    assert mean_interval(np.array([1.0, 0.5]), 8) == pytest.approx((mean - half, mean + half), abs=1e-6)
+
+
+def test_all_links_leave_no_doubt():
+    assert mean_interval(np.array([0.5, 1.0, 0.25]), 3) == pytest.approx((7 / 12, 7 / 12))
+
+
+@pytest.mark.parametrize("drawn", [5, 10, 20, 100])
+@pytest.mark.parametrize("first", [0.02, 0.5, 0.95])
+def test_a_handful_covers_the_truth_nine_times_of_ten(drawn, first):
+    """Where nearly all links rank first, or nearly none, a small sample often sees no other one."""
+    generator = np.random.default_rng(0)
+    everything = np.where(generator.random(400) < first, 1.0, 1 / generator.integers(2, 1000, 400))
+    samples = (generator.choice(everything, size=drawn, replace=False) for _ in range(1000))
+    intervals = [(mean_interval(sample, 400), sample.mean()) for sample in samples]
+    assert sum(low <= everything.mean() <= high for (low, high), _ in intervals) >= 900
+    assert all(low - 1e-12 <= seen <= high + 1e-12 for (low, high), seen in intervals)

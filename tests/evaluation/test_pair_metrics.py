@@ -32,18 +32,32 @@ def test_by_hand():
 
 
 def test_an_interval_by_hand():
-    # shares of the negatives below: 1, 3/4, 1/2; of the positives above: 1, 1/2 (ties as half)
+    # with one beyond either end: shares of the 4 negatives below 3, 2, 1.5, and of the 5 positives above 1 and 2,
+    # ties as half
     low, high = auroc_interval(np.array([3.0, 2.0, 1.5]), np.array([1.0, 2.0]))
-    wins, losses = [1, 0.75, 0.5], [1, (1 + 0.5) / 3]
-    half = 1.959964 * (np.var(wins, ddof=1) / 3 + np.var(losses, ddof=1) / 2) ** 0.5
-    assert low == pytest.approx(0.75 - half, abs=1e-6)
-    assert high == 1.0  # cut off
-    assert auroc_interval(np.array([1.0]), np.array([0.0, 0.5])) == (0.0, 1.0)
+    wins, losses = [0.75, 0.625, 0.5, 0.125, 0.875], [0.8, 0.5, 0.9, 0.1]
+    half = 1.959964 * (np.var(wins, ddof=1) / 5 + np.var(losses, ddof=1) / 4) ** 0.5
+    mean = np.mean(wins)
+    assert mean == pytest.approx(np.mean(losses))
+    assert low == pytest.approx(mean - half, abs=1e-6)
+    assert high == pytest.approx(min(1.0, mean + half), abs=1e-6)
 
 
-def test_an_interval_covers_the_truth_as_often_as_it_says():
-    generator, truth = np.random.default_rng(0), 0.7602499389  # Phi(1 / sqrt 2): normal scores, one apart
-    samples = ((generator.normal(1, 1, 60), generator.normal(0, 1, 60)) for _ in range(1000))
+@pytest.mark.parametrize("drawn", [1, 2, 5, 20, 60])
+@pytest.mark.parametrize(("apart", "truth"), [(1.0, 0.7602499389), (3.289953, 0.99)])
+def test_an_interval_covers_the_truth_as_often_as_it_says(drawn, apart, truth):
+    """The truth of two normal distributions is Phi(apart / sqrt 2)."""
+    generator = np.random.default_rng(0)
+    samples = [(generator.normal(apart, 1, drawn), generator.normal(0, 1, drawn)) for _ in range(1000)]
+    intervals = [auroc_interval(*sample) for sample in samples]
+    assert sum(low <= truth <= high for low, high in intervals) >= 925
+    seen = (PairMetrics.of(*sample).auroc for sample in samples)
+    assert all(low <= value <= high for value, (low, high) in zip(seen, intervals, strict=True))
+
+
+def test_an_interval_of_many_scores_is_no_wider_than_it_has_to_be():
+    generator, truth = np.random.default_rng(0), 0.7602499389
+    samples = ((generator.normal(1, 1, 300), generator.normal(0, 1, 300)) for _ in range(1000))
     covered = sum(low <= truth <= high for low, high in (auroc_interval(*sample) for sample in samples))
     assert 925 <= covered <= 975
 

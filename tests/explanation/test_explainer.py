@@ -107,7 +107,7 @@ def test_a_copied_fact_is_one_edge_with_the_importance_of_both(graph: Graph, mak
     paths = explain(network, graph, messages, 0, 0, 2, k=50).paths
     texts = [str(path) for path in paths]
     assert texts.count("a -r-> b -s-> c") == 1
-    importance, csr = edge_importance(network, messages, 0, 0, 2).by_iteration, graph.csr
+    importance, csr = edge_importance(network, messages, 0, 0, 2), graph.csr
     copies = np.flatnonzero((csr.source == 0) & (csr.relation == 0) & (csr.target == 1))
     last = np.flatnonzero((csr.source == 1) & (csr.relation == 1) & (csr.target == 2))
     expected = importance[0, copies].sum() + importance[1, last].sum()

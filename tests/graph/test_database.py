@@ -12,7 +12,15 @@ import time
 import duckdb
 import pytest
 
+from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import connect, execute
+
+
+def test_too_little_memory_is_said_in_words():
+    connection = connect()
+    connection.execute("SET memory_limit = '5MB'; SET max_temp_directory_size = '1KB'")
+    with pytest.raises(GraphFormatError, match=r"not enough memory for this graph[\s\S]*TMPDIR"):
+        execute(connection, "CREATE TABLE t AS SELECT range, hash(range) FROM range(10_000_000)")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends the signal of Ctrl-C")

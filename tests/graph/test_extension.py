@@ -45,6 +45,15 @@ def test_labels_and_types_stay(small_graph):
     assert extended.entities.role == "entity"
 
 
+def test_new_labels_come_along(small_graph):
+    more = read([("new", "likes", "a")])
+    more = dataclasses.replace(more, entities=more.entities.with_labels({"new": "Nora", "a": "Another"}))
+    graph = dataclasses.replace(small_graph, entities=small_graph.entities.with_labels({"a": "Anna"}))
+    extended = with_facts(graph, more)
+    assert extended.entities.label(5) == "Nora"
+    assert extended.entities.label(0) == "Anna"
+
+
 def test_nodes_that_are_only_numbered():
     graph = Graph(
         "n", "homogeneous", Vocabulary.numbered(3), Vocabulary.of(["edge"], role="relation"), Triplets.of([0], [0], [1])

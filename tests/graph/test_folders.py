@@ -147,6 +147,22 @@ def test_an_inductive_pair(write: Write, named: Named) -> None:
     assert dataset.test_graph.entities.label(0) == "Ypsilon"
 
 
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_an_unseen_relation_of_a_test_graph_is_named_with_its_line(write: Write, part: str) -> None:
+    folder = write("x/train.txt", "a\tr\tb\nb\ts\ta\n").parent
+    for name in ("train", "test"):
+        write(f"x_ind/{name}.txt", "y\ts\tz\n\nz\tunseen\ty\n" if name == part else "y\tr\tz\n")
+    with pytest.raises(GraphFormatError, match=rf"x_ind/{part}\.txt, line 3: .*'unseen'"):
+        read_inductive(folder, "x")
+
+
+def test_it_is_also_where_the_separator_was_stated(write: Write) -> None:
+    folder = write("x/train.txt", "a b|r|b\n").parent
+    write("x_ind/train.txt", "y|r|z z\nz z|unseen|y\n")
+    with pytest.raises(GraphFormatError, match=r"x_ind/train\.txt, line 2: .*'unseen'"):
+        read_inductive(folder, "x", delimiter="|")
+
+
 @pytest.mark.parametrize(
     ("folder", "expected"),
     [

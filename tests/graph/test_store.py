@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.store import is_store, new_folder, read_store, write_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.training.start import begin
 
 NAMES = ["a", "b\tc\n", "\ud800", "", "é😀\u2028", "\0", "x" * 5000]
 
@@ -246,6 +248,17 @@ def test_edges_of_nodes_that_are_not_there_are_refused(store: Path) -> None:
             _ = read_store(store).train.csr
         np.save(store / file, array)
     assert read_store(store).train.csr.num_edges == 6
+
+
+@pytest.mark.parametrize("number", [-1, 3])
+@pytest.mark.parametrize("use", [write_folder, lambda dataset, folder: begin(folder, dataset)])
+def test_they_are_refused_where_no_rows_are_built_too(tmp_path: Path, use: Callable[..., object], number: int) -> None:
+    edges = Triplets.of([0, number], [0, 0], [1, 2])
+    graph = Graph("g", "knowledge", Vocabulary.of("abc"), Vocabulary.of(["r"], role="relation"), edges)
+    write_store(Dataset("g", graph, Triplets.empty(), Triplets.empty()), tmp_path / "store")
+    with pytest.raises(GraphFormatError, match=f"the head {number}, but there are 3"):
+        use(read_store(tmp_path / "store"), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("number", [-2, 7, 2**31 - 1])

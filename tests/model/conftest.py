@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,12 +135,3 @@ def assert_same() -> Callable[..., None]:
             assert difference <= tolerance * scale, f"{what} differ by {difference / scale:.3g} of {scale:.3g}"
 
     return check
-
-
-@pytest.fixture(scope="session")
-def data_folder() -> Path:
-    """The folder of benchmark graphs that NBFNET_DATA names; without it the test is skipped."""
-    folder = os.environ.get("NBFNET_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("needs the benchmark graphs: set NBFNET_DATA to the folder that holds wn18rr, fb15k-237, ...")
-    return Path(folder)

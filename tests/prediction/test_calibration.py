@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
+from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -134,6 +135,34 @@ def test_without_valid_links_it_is_the_sigmoid(things_run):
     assert calibration.document() == {"method": "none", "reason": "there are no valid links"}
     x = np.linspace(-5, 5, 11)
     np.testing.assert_allclose(Calibration.read(calibration.document()).probability(x), 1 / (1 + np.exp(-x)))
+
+
+def test_scores_that_are_not_finite_leave_the_sigmoid(things_run):
+    dataset = things_run.dataset
+    network = things_run.folder.network(dataset)
+    for parameter in network.parameters():
+        torch.nn.init.constant_(parameter, float("nan"))
+    calibration = calibrate(NetworkScorer(network, dataset.train.message_csr), dataset)
+    assert calibration.document() == {"method": "none", "reason": "no score is finite"}
+
+
+def test_a_very_large_undirected_graph_is_not_searched_from_every_node(friends_run, monkeypatch):
+    dataset = friends_run.dataset
+    scorer = NetworkScorer(friends_run.folder.network(dataset), dataset.train.message_csr)
+    assert calibrate(scorer, dataset).curve is not None
+    monkeypatch.setattr("nbfnet.prediction.calibration._MOST_NODES", dataset.train.num_nodes - 1)
+    assert calibrate(scorer, dataset).description["method"] == "none"
+
+
+def test_it_is_not_stated_while_another_process_trains(things_run, tmp_path):
+    shutil.copytree(things_run.folder.path, tmp_path / "run")
+    folder = RunFolder.open(tmp_path / "run")
+    folder.update(calibration=None)
+    with alone_in(folder.path, wait=False):
+        calibrate_run(folder, things_run.dataset)
+        assert RunFolder.open(folder.path).manifest["calibration"] is None
+    calibrate_run(folder, things_run.dataset)
+    assert RunFolder.open(folder.path).manifest["calibration"]["method"] == "isotonic"
 
 
 def test_a_better_network_drops_the_curve_of_the_one_before(things_run, tmp_path):

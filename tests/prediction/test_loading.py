@@ -124,11 +124,11 @@ def test_facts_replace_the_graph_and_more_facts_join_it(sigmoid_run, things, tmp
 
 def test_mistakes_about_facts(things_run, tmp_path):
     path, file = things_run.folder.path, tmp_path / "new.tsv"
-    file.write_text("a\tnext too\tb\n")
+    file.write_text("a\tnext to\tb\n\nb\tnext too\tc\n")
     for options in ({"facts": file}, {"more_facts": file}):
         with pytest.raises(EvaluationError) as raised:
             open_predictor([path], **options)
-        assert f"{file}: unknown relation 'next too'; did you mean 'next to'" in str(raised.value)
+        assert f"{file}, line 3: unknown relation 'next too'; did you mean 'next to'" in str(raised.value)
     file.write_text("a b\nb c\n")
     for options in ({"facts": file}, {"more_facts": file}):
         with pytest.raises(EvaluationError, match="homogeneous"):

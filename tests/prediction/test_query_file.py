@@ -36,6 +36,7 @@ def test_two_columns_leave_the_tail_out(read):
         Query(HUB, "has part", None),
         Query("leaf 3", "next to", None),
     ]
+    assert read("head\trelation\nleaf 3\tnext to\n") == [Query("leaf 3", "next to", None)]
 
 
 def test_commas_and_quotes(read):
@@ -77,9 +78,10 @@ def test_a_first_query_is_no_header(read, things_run):
         ("leaf 3\thas part\t?\n?\thas part\t?\n", "query 2"),
         (
             "leaf 3\thas part\t?\nleaf 3\thas part\t?\nlaef 3\thas part\t?\n",
-            "query 3: unknown entity 'laef 3'; did you mean",
+            "queries.tsv, line 3: query 3: unknown entity 'laef 3'; did you mean",
         ),
         ("leaf 3\thas prat\t?\n", "query 1: unknown relation 'has prat'; did you mean 'has part'"),
+        ("head\trelation\n\nlaef 3\thas part\n", "queries.tsv, line 3: query 1: unknown entity 'laef 3'"),
         ("Twin\thas part\t?\n", "query 1: entity 'Twin' stands for 2"),
         ("?\thas part\n", "query 1"),
     ],

@@ -34,14 +34,14 @@ def test_answers_of_several_sets_equal_brute_force(first, second):
     rows = known.rows(source, relation)
     for u, q, row in zip(source.tolist(), relation.tolist(), rows.tolist(), strict=True):
         expected = brute(first + second, u, q)
-        assert known.of(u, q).tolist() == expected
+        assert known.of_query(u, q).tolist() == expected
         assert known.of_row(row).tolist() == expected
     assert len(known.answer) == len(set(first + second)) * 2
 
 
 def test_no_facts():
     known = KnownAnswers(Triplets.empty(), num_nodes=V, num_relations=R)
-    assert known.of(0, 0).tolist() == []
+    assert known.of_query(0, 0).tolist() == []
     assert known.num_rows == 1
     assert np.all(known.rows(*every_query()) == 0)
 
@@ -49,7 +49,7 @@ def test_no_facts():
 def test_weights_do_not_matter():
     weighted = Triplets.of([0], [0], [1], [2.5])
     known = KnownAnswers(weighted, Triplets.of([0], [0], [2]), num_nodes=V, num_relations=R)
-    assert known.of(0, 0).tolist() == [1, 2]
+    assert known.of_query(0, 0).tolist() == [1, 2]
 
 
 def test_the_largest_graphs_do_not_overflow():
@@ -60,8 +60,8 @@ def test_the_largest_graphs_do_not_overflow():
         num_nodes=nodes,
         num_relations=relations,
     )
-    assert known.of(last, relations - 1).tolist() == [7, last]
-    assert known.of(last, 2 * relations - 1).tolist() == [last]
-    assert known.of(last, relations).tolist() == [0]
-    assert known.of(0, 0).tolist() == [last]
-    assert known.of(0, 1).tolist() == []
+    assert known.of_query(last, relations - 1).tolist() == [7, last]
+    assert known.of_query(last, 2 * relations - 1).tolist() == [last]
+    assert known.of_query(last, relations).tolist() == [0]
+    assert known.of_query(0, 0).tolist() == [last]
+    assert known.of_query(0, 1).tolist() == []

@@ -40,7 +40,7 @@ def queries_of(rows):
 
 
 def allowed_nodes(known, source, relation, answer, ids):
-    right = set(known.of(int(source), int(relation)).tolist())
+    right = set(known.of_query(int(source), int(relation)).tolist())
     return sorted(v for v in range(V) if v not in right and ids[v] == ids[int(answer)])
 
 

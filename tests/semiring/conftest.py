@@ -1,8 +1,6 @@
 """Graphs for the tests of path methods: small random ones, and the benchmark graphs where they are at hand."""
 
-import os
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,14 +67,6 @@ def instruction_set(request, use_instruction_set):
     """The same for a whole test, once for each instruction set that the machine has."""
     with use_instruction_set(request.param):
         yield
-
-
-@pytest.fixture(scope="session")
-def data_folder():
-    folder = os.environ.get("NBFNET_DATA")
-    if folder is None:
-        pytest.skip("the benchmark graphs are looked for in the folder that NBFNET_DATA names, and it is not set")
-    return Path(folder)
 
 
 @pytest.fixture(scope="session")

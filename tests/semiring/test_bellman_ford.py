@@ -11,7 +11,7 @@ from nbfnet.errors import ConvergenceError, ParameterError, UnknownNodeError, We
 from nbfnet.native import native
 from nbfnet.semiring import bellman_ford as module
 from nbfnet.semiring import reference
-from nbfnet.semiring.bellman_ford import bellman_ford, in_chunks
+from nbfnet.semiring.bellman_ford import bellman_ford
 from nbfnet.semiring.path_enumeration import path_enumeration
 from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Monoid, Semiring
 
@@ -245,13 +245,6 @@ def test_a_sum_without_a_limit(make_edges, weight, lanes):
     edges = make_edges(2, [0, 1], [1, 0], [weight, weight])
     with pytest.raises(ConvergenceError, match="no limit"):
         bellman_ford(edges, [0] * lanes, PLUS_TIMES)
-
-
-def test_chunks_hold_all_sources_in_order():
-    chunks = list(in_chunks(np.arange(1000), 1000, memory=1_000_000))
-    assert np.concatenate(chunks).tolist() == list(range(1000))
-    assert all(len(chunk) * 8000 <= 1_000_000 for chunk in chunks)
-    assert len(next(in_chunks(np.arange(1000), 10**9 + 1))) == 16
 
 
 @pytest.mark.skipif(native is None, reason="the compiled extension is not there")

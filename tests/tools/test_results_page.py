@@ -30,7 +30,7 @@ def result(name="cora", table="homo_result", values=((0.95, 0.96), (0.97, 0.98))
         "paper": {"auroc": 0.956, "ap": 0.962},
         "mean": mean,
         "seeds": seeds,
-        "config": {"training": {"epochs": 20}},
+        "config": {"training": {"epochs": 20, "device": "cpu"}},
         "machine": MACHINE,
     } | changes
 
@@ -65,7 +65,7 @@ def test_a_row_by_hand(page):
     ]
     width = len(cells(lines[begin + 4]))
     assert all(len(row) == width for row in rows)
-    assert "- Processor, 2 cores, 24 GB, Python 3.11.9, PyTorch 2.13.0, no GPU" in lines
+    assert "- Processor, 2 cores, 24 GB, Python 3.11.9, PyTorch 2.13.0, trained on the CPU" in lines
 
 
 def test_one_seed_has_no_spread_and_a_rank_no_digits(page):
@@ -93,15 +93,18 @@ def test_tables_stand_in_their_order_and_machines_once(page):
 def test_files_are_read_by_name_and_others_left_out(page, tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     (tmp_path / "docs").mkdir()
+    (tmp_path / "experiments").mkdir()
     for name in ("pubmed", "cora"):
-        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(result(name)))
+        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(result(name, note="as it was run")))
+        (tmp_path / "experiments" / f"{name}.toml").write_text('[experiment]\nnote = "as it is known now"\n')
     (tmp_path / "results" / "benchmark.json").write_text("{}")
     monkeypatch.setattr(page, "ROOT", tmp_path)
     monkeypatch.setattr(page, "PAGE", tmp_path / "docs" / "RESULTS.md")
     assert [document["experiment"] for document in page.read_results()] == ["cora", "pubmed"]
     page.main()
     written = page.PAGE.read_text(encoding="utf-8")
-    assert written == page.render([result("cora"), result("pubmed")])
+    assert written == page.render([result(name, note="as it is known now") for name in ("cora", "pubmed")])
+    assert "\ncora, pubmed: as it is known now\n" in written
     page.main()
     assert page.PAGE.read_text(encoding="utf-8") == written
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbfnet.config import make_config
+from nbfnet.config import ModelConfig, make_config
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Triplets
 from nbfnet.training.defaults import default_config
 
 
-def chosen(dataset):
-    return make_config(default_config(dataset))
+def chosen(dataset, **model):
+    return make_config(default_config(dataset, ModelConfig(**model)))
 
 
 @pytest.fixture
@@ -72,3 +72,5 @@ def test_a_batch_fits_into_memory(of_size, monkeypatch):
         sizes = {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": pages}
         monkeypatch.setattr("os.sysconf", sizes.__getitem__)
         assert chosen(dataset).training.batch_size == expected
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": 2 * query * 40}.__getitem__)
+    assert chosen(dataset, dim=128, layers=12).training.batch_size == 5

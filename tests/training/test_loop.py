@@ -20,7 +20,9 @@ from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.triplets import Triplets
+from nbfnet.training.loop import train
 from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import begin
 from nbfnet.training.tensor_file import read_tensors, write_tensors
 
 
@@ -268,11 +270,26 @@ def test_a_training_whose_log_is_gone_is_refused(learn, tmp_path, knowledge):
 
 def test_a_folder_is_trained_in_by_one_process_at_a_time(learn, tmp_path, knowledge):
     learn(tmp_path / "run", knowledge, epochs=1)
-    before = (tmp_path / "run" / "log.jsonl").read_bytes()
+    before = {file: file.read_bytes() for file in (tmp_path / "run").glob("*.*")}
     with (
         alone_in(tmp_path / "run", wait=False),
         pytest.raises(RunFolderError, match="another process is training in this folder"),
     ):
         learn(tmp_path / "run", knowledge, epochs=2)
-    assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
+    assert {file: file.read_bytes() for file in (tmp_path / "run").glob("*.*")} == before
     learn(tmp_path / "run", knowledge, epochs=2)
+
+
+def test_what_was_trained_is_validated_however_little_time_there_is(tmp_path, knowledge, monkeypatch):
+    """A process that was stopped while it validated has spent its time, and has no network to show yet."""
+    folder, config = begin(tmp_path / "run", knowledge, {"training": {"epochs": 2}})
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("nbfnet.training.loop.evaluate", stop)
+        train(folder, knowledge, config, listener=lambda entry: None, hours=1e-9)
+    assert folder.manifest["metrics"] == {}
+    train(folder, knowledge, config, listener=lambda entry: None, hours=1e-9)
+    assert folder.manifest["metrics"]["epoch"] == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from nbfnet.config import make_config
+from nbfnet.config import ModelConfig, make_config
 from nbfnet.errors import ConfigError, GraphFormatError, NbfnetError, RunFolderError
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.fingerprint import fingerprint
@@ -20,7 +20,7 @@ from nbfnet.training.tensor_file import read_tensors, write_tensors
 
 @pytest.fixture
 def config(knowledge):
-    return make_config(default_config(knowledge), {"model": {"dim": 4, "layers": 2, "hidden": [4, 3]}})
+    return make_config(default_config(knowledge, ModelConfig()), {"model": {"dim": 4, "layers": 2, "hidden": [4, 3]}})
 
 
 @pytest.fixture
@@ -197,6 +197,21 @@ def test_data_of_another_training_is_refused(path, knowledge):
     np.save(path / "data" / "test" / "head.npy", (ids + 1) % knowledge.train.num_nodes)
     with pytest.raises(RunFolderError, match="of another training"):
         RunFolder.open(path).dataset()
+
+
+def test_the_network_of_another_training_is_refused(path, knowledge, config, tmp_path):
+    other = make_config(config.model_dump(mode="json"), {"training": {"seed": 1}})
+    RunFolder.create(tmp_path / "other", knowledge, other)
+    shutil.copy(tmp_path / "other" / "model.safetensors", path)
+    with pytest.raises(RunFolderError, match=r"model\.safetensors: it is of another training"):
+        RunFolder.open(path).network(knowledge)
+
+
+def test_what_another_process_wrote_into_the_manifest_stays(path):
+    first, second = RunFolder.open(path), RunFolder.open(path)
+    first.update(metrics={"epoch": 1.0, "valid": {"mrr": 0.5}})
+    second.update(calibration={"method": "none"})
+    assert RunFolder.open(path).manifest["metrics"]["epoch"] == second.manifest["metrics"]["epoch"] == 1.0
 
 
 def test_a_draft_that_a_killed_process_left_is_removed(knowledge, config, tmp_path):

@@ -12,9 +12,8 @@ from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.distributed import gather_team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.baselines import BASELINES
-from nbfnet.evaluation.evaluator import evaluate as evaluate_scorer
 from nbfnet.evaluation.filtering import Split, facts_of
-from nbfnet.evaluation.given_negatives import evaluate_given
+from nbfnet.evaluation.given_negatives import evaluate_by_protocol
 from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.graph.datasets.given import given_negatives
@@ -68,11 +67,10 @@ def evaluate(
         given = given_negatives(dataset, split)
 
         def measure(scorer: Scorer) -> dict[str, Any]:
-            options: dict[str, Any] = {"ties": ties, "sample": sample, "seed": seed, "team": team}
-            if given is None:
-                return evaluate_scorer(scorer, dataset, split, **options).document()
-            result, official = evaluate_given(scorer, dataset, split, given, **options)
-            return {**result.document(), "ogb": official}
+            result, official = evaluate_by_protocol(
+                scorer, dataset, split, given, ties=ties, sample=sample, seed=seed, team=team
+            )
+            return result.document() if given is None else {**result.document(), "ogb": official}
 
         document = measure(NetworkScorer(network, graph.message_csr, device))
         if baselines:

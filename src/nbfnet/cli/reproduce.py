@@ -16,6 +16,7 @@ from nbfnet.distributed import gather_team
 from nbfnet.graph.atomic import replacing
 from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.training.reproduction import Reproduction
+from nbfnet.training.start import check_device
 
 Experiment = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A file of experiments/, or one like it.")]
 Runs = Annotated[
@@ -47,6 +48,7 @@ def reproduce(
     published = reproduction.publication
     report_note(f"{experiment.stem}: {published.source}, seeds {', '.join(map(str, published.seeds))}")
     results.mkdir(parents=True, exist_ok=True)  # where this cannot be, it is said before hours of training
+    check_device(config.training.device)
     with gather_team(config.training.device) as team:
         document = reproduction.run(
             listener=report_validation, finish=calibrate_run, epochs=epochs, hours=hours, team=team

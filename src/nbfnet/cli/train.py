@@ -28,7 +28,7 @@ from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.training.curves import draw_curves, require_matplotlib
 from nbfnet.training.loop import train as learn
 from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.start import begin, resume
+from nbfnet.training.start import begin, check_device, resume
 
 Run = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to go on in.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file, as in experiments/.")]
@@ -76,11 +76,11 @@ def train(
         continues = False
     before = [RunFolder.open(output).config().model_dump(mode="json")] if continues else []
     asked = make_config(*before, *tables).training
+    check_device(asked.device)
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
     with gather_team(asked.device) as team:
-        start = resume if continues else begin
-        folder, chosen = start(output, dataset, *tables, team=team)
+        folder, chosen = resume(output, dataset, *tables) if continues else begin(output, dataset, *tables, team=team)
         if team.leads:
             _report_start(folder, dataset, chosen)
         try:

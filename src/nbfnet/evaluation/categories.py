@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbfnet.graph.inverse import with_inverse_count
+from nbfnet.graph.inverse import split_by_direction, with_inverse_count
 from nbfnet.sampling.known_answers import KnownAnswers
 
 CATEGORIES = ("1-to-1", "1-to-N", "N-to-1", "N-to-N")
@@ -23,7 +23,7 @@ def relation_categories(known: KnownAnswers) -> list[str | None]:
     facts = np.bincount(relation_of_row, weights=answers, minlength=counts)
     rows = np.bincount(relation_of_row, minlength=counts)
     average = facts / np.maximum(rows, 1)  # of a relation the tails per head, of its inverse the heads per tail
-    tails, heads = np.split(average, 2)
+    tails, heads = split_by_direction(average)
     return [_category(h, t) if t else None for h, t in zip(heads, tails, strict=True)]
 
 

@@ -62,11 +62,11 @@ def evaluate_ranking(
     dataset: Dataset,
     split: Split,
     *,
-    ties: TiePolicy = "realistic",
-    sample: int | None = None,
-    seed: int = 0,
-    batch_size: int = 64,
-    team: Team = ALONE,
+    ties: TiePolicy,
+    sample: int | None,
+    seed: int,
+    batch_size: int,
+    team: Team,
 ) -> RankingResult:
     """Rank the answers of a knowledge graph's links, heads and tails; arguments as of ``evaluate``."""
     begin = time.perf_counter()

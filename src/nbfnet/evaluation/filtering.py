@@ -28,10 +28,10 @@ class RankingProtocol:
         """The protocol of a knowledge graph: filtered by train + valid + test, or, inductive, by the facts alone."""
         facts, links = facts_of(dataset, split), links_of(dataset, split)
         if dataset.kind == "inductive":
-            known, everything = _known(facts, facts.triplets), _known(facts, facts.triplets, links)
+            known, everything = KnownAnswers.of(facts, facts.triplets), KnownAnswers.of(facts, facts.triplets, links)
             graph = "the test graph" if split == "test" else "the training graph"
             return cls(facts, links, known, everything, f"{_RANKING}: the facts of {graph}, and the answer itself")
-        known = _known(facts, facts.triplets, dataset.valid, dataset.test)
+        known = KnownAnswers.of(facts, facts.triplets, dataset.valid, dataset.test)
         return cls(facts, links, known, known, f"{_RANKING}: train + valid + test")
 
 
@@ -56,7 +56,3 @@ def links_of(dataset: Dataset, split: Split) -> Triplets:
             "give a folder with a file of them, or a single file of triplets, which is split"
         )
     return links
-
-
-def _known(facts: Graph, *triplets: Triplets) -> KnownAnswers:
-    return KnownAnswers(*triplets, num_nodes=facts.num_nodes, num_relations=facts.num_relations)

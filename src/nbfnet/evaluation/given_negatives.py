@@ -7,18 +7,19 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import torch
 
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
+from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Split, links_of
 from nbfnet.evaluation.link_ranks import LinkRanks
 from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.ranks import Ranks, TiePolicy
-from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
+from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
@@ -27,6 +28,24 @@ from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.progress import stage
 
 _OGB_METRICS = {"mrr_list": "mrr", "hits@1_list": "hits@1", "hits@3_list": "hits@3", "hits@10_list": "hits@10"}
+
+
+def evaluate_by_protocol(
+    scorer: Scorer, dataset: Dataset, split: Split, negatives: GivenNegatives | None, **options: Unpack[Options]
+) -> tuple[RankingResult | PairResult, dict[str, float] | None]:
+    """As ``evaluate_given`` where negatives come with the dataset, as ``evaluate`` where none do."""
+    if negatives is None:
+        return evaluate(scorer, dataset, split, **options), None
+    return evaluate_given(scorer, dataset, split, negatives, **options)
+
+
+class Options(TypedDict, total=False):
+    """Those that every protocol has, see ``evaluate``."""
+
+    ties: TiePolicy
+    sample: int | None
+    seed: int
+    team: Team
 
 
 def evaluate_given(

@@ -20,13 +20,15 @@ def draw_links(total: int, sample: int | None, seed: int) -> Int64:
 
 
 def mean_interval(values: Float64, total: int) -> tuple[float, float]:
-    """Where the mean of ``total`` values in [0, 1] lies, of which ``values`` were drawn without replacement.
+    """Where the mean of ``total`` values in [0, 1] lies with 95 % confidence, of which ``values`` were drawn.
 
-    mean +- 1.96 s / sqrt(n) * sqrt(1 - n / total), by the normal approximation; one value says nothing.
+    mean +- 1.96 s / sqrt(n + 4 u) * sqrt(u), where u = 1 - n / total is the share that was not drawn, by the normal
+    approximation. Four more values count u each, two of 0 and two of 1 (Agresti and Coull): twenty links that all
+    rank first do not say that all others do.
     """
-    n = len(values)
-    if n < 2:
-        return 0.0, 1.0
-    mean = float(np.mean(values))
-    half = NORMAL_95 * float(np.std(values, ddof=1)) * ((1 - n / total) / n) ** 0.5
+    n, undrawn = len(values), 1 - len(values) / total
+    count = n + 4 * undrawn
+    mean = (float(np.sum(values)) + 2 * undrawn) / count
+    variance = max(0.0, (float(np.sum(values**2)) + 2 * undrawn) / count - mean**2)
+    half = NORMAL_95 * (variance * undrawn / count) ** 0.5
     return max(0.0, mean - half), min(1.0, mean + half)

@@ -40,10 +40,11 @@ def auroc(positive: Float64, negative: Float64) -> float:
 def auroc_interval(positive: Float64, negative: Float64) -> tuple[float, float]:
     """Where the AUROC of the populations lies with 95 % confidence, by DeLong's variance.
 
-    Var = Var_i(P(positive_i wins)) / positives + Var_j(P(negative_j loses)) / negatives; one score says nothing.
+    Var = Var_i(P(positive_i wins)) / positives + Var_j(P(negative_j loses)) / negatives. Either side has two more
+    scores, one above and one below all others: a few that happen to be told apart do not say that all are.
     """
-    if min(len(positive), len(negative)) < 2:
-        return 0.0, 1.0
+    beyond = np.array([-np.inf, np.inf])
+    positive, negative = np.concatenate([positive, beyond]), np.concatenate([negative, beyond])
     wins, losses = _share_below(positive, negative), 1 - _share_below(negative, positive)
     half = NORMAL_95 * float(np.var(wins, ddof=1) / len(wins) + np.var(losses, ddof=1) / len(losses)) ** 0.5
     mean = auroc(positive, negative)

@@ -12,7 +12,7 @@ from nbfnet.graph.relational_csr import sort_by_key
 
 
 class RelationFrequency(Scorer):
-    """score(u, q, v) = |{x : (x, q, v) is a fact}|, whatever the source u; of an inverse relation, the heads."""
+    """score(u, q, v) = how many facts (x, q, v) there are, whatever the source u; of an inverse relation, the heads."""
 
     def __init__(self, facts: Graph) -> None:
         csr = facts.csr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -14,18 +12,10 @@ from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.model.query_check import check_ids
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeImportance:
-    """The logit of one prediction, and its derivative with respect to every edge in every iteration."""
-
-    logit: float
-    by_iteration: Float64  # (iteration, slot)
-
-
 def edge_importance(
     network: NeuralBellmanFordNetwork, graph: MessageGraph, source: int, relation: int, target: int
-) -> EdgeImportance:
-    """The importance of edge e at iteration t: d logit(u, q, v) / d weight^(t)_e, at a weight of 1 on every message.
+) -> Float64:
+    """(iteration, slot) importances d logit(u, q, v) / d weight^(t)_e, at a weight of 1 on every message.
 
     The derivative passes through the very kernels that trained. A symmetric network adds h(u, v) and h(v, u) before
     the score; a weight then acts on both.
@@ -42,13 +32,13 @@ def edge_importance(
     with torch.enable_grad():
         logit = _logit(network, graph, source, relation, target, weights)
         slopes = torch.autograd.grad(logit, weights)
-    by_iteration = torch.stack(slopes).double()
-    if not (torch.isfinite(logit) and torch.isfinite(by_iteration).all()):
+    importance = torch.stack(slopes).double()
+    if not (torch.isfinite(logit) and torch.isfinite(importance).all()):
         raise ExplanationError(
             f"the network's score of the query ({source}, {relation}, {target}) or its slope is not a finite number: "
             "its parameters are broken, train it again"
         )
-    return EdgeImportance(float(logit.detach()), by_iteration.cpu().numpy())
+    return importance.cpu().numpy()
 
 
 def _logit(

@@ -55,7 +55,7 @@ def explain(
     """
     if k < 1:
         raise ExplanationError(f"k is {k}: it must be at least 1")
-    importance = edge_importance(network, messages, head, relation, tail).by_iteration
+    importance = edge_importance(network, messages, head, relation, tail)
     distinct = DistinctEdges.of(messages.csr, importance)
     found = top_paths(distinct.csr, distinct.importance, head, tail, k=max(2 * k, _LEAST_CANDIDATES), beam=beam)
     deletion = Deletion(network, messages, graph.kind, (head, relation, tail))

@@ -9,6 +9,8 @@ from contextlib import suppress
 
 import duckdb
 
+from nbfnet.errors import GraphFormatError
+
 
 def connect() -> duckdb.DuckDBPyConnection:
     """A database in memory that knows how far a query is, and prints nothing.
@@ -29,6 +31,9 @@ def execute(
 
     DuckDB itself looks for Ctrl-C only while the thread that asked has a share of the work, in a long query perhaps
     never, and then makes a RuntimeError of it.
+
+    Raises:
+        GraphFormatError: there is not enough memory, nor room for what does not fit into it.
     """
     running = _Query(connection, query, list(parameters))
     try:
@@ -38,7 +43,12 @@ def execute(
     except KeyboardInterrupt:
         running.stop(connection)
         raise
-    running.raise_error()
+    try:
+        running.raise_error()
+    except duckdb.OutOfMemoryException as error:
+        what = f"there is not enough memory for this graph ({str(error).splitlines()[0]})"
+        remedy = f"free memory, or room in {tempfile.gettempdir()} (TMPDIR names another place)"
+        raise GraphFormatError(what, remedy=remedy) from None
     return connection
 
 

@@ -32,7 +32,7 @@ def with_facts(graph: Graph, more: Graph) -> Graph:
         UnknownNameError: a relation that the graph does not have.
     """
     relation = graph.relations.ids(more.relations)
-    joined = with_entities(graph, more.entities)
+    joined = described_as(with_entities(graph, more.entities), more)
     entity, facts = joined.entities.ids(more.entities), more.triplets
     added = Triplets(entity[facts.head], relation[facts.relation], entity[facts.tail], facts.weight)
     return dataclasses.replace(joined, triplets=joined.triplets.concatenate(added))

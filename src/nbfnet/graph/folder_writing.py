@@ -45,6 +45,7 @@ def write_folder(dataset: Dataset, folder: Path) -> None:
 def _write(graph: Graph, parts: dict[str, Triplets], draft: Path) -> None:
     entities, relations = list(graph.entities), list(graph.relations)
     for part, triplets in parts.items():
+        triplets.check(len(entities), len(relations))
         if len(triplets):
             columns = _columns(triplets, entities, relations, graph.kind == "homogeneous")
             _write_triplets(draft / f"{part}.txt", columns)

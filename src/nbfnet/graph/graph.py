@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -35,7 +35,7 @@ class Graph:
     relations: Vocabulary
     triplets: Triplets
     types: EntityTypes | None = None
-    skipped_lines: int = field(default=0, compare=False)  # bad lines left out on request while reading
+    skipped_lines: int = 0  # bad lines left out on request while reading
 
     @property
     def num_nodes(self) -> int:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.triplets import Float64, Int64, Triplets
 
 Relation = TypeVar("Relation", int, npt.NDArray[np.int32])
 
@@ -54,3 +54,20 @@ def base(relation: int, num_relations: int) -> int:
 def with_inverse_count(num_relations: int) -> int:
     """How many relation ids there are once the inverses are counted."""
     return 2 * num_relations
+
+
+def without_inverse_count(num_relation_ids: int) -> int:
+    """How many of the relation ids stand for no inverse."""
+    return num_relation_ids // 2
+
+
+def split_by_direction(by_relation: Float64) -> tuple[Float64, Float64]:
+    """The values (relation id,) of the relations, and those of their inverses."""
+    along, against = np.split(by_relation, 2)
+    return along, against
+
+
+def facts_of_edges(edge: Int64, num_facts: int) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """Of which fact each edge of ``with_inverses`` or ``with_reversals`` comes, and whether it is the way back."""
+    count = max(1, num_facts)
+    return edge % count, edge >= count

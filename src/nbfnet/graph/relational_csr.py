@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import GraphFormatError
 from nbfnet.graph.triplets import Float64, Int32, Int64, Triplets
 from nbfnet.native import native
 
@@ -34,9 +33,7 @@ class RelationalCSR:
     @classmethod
     def from_triplets(cls, triplets: Triplets, num_nodes: int, num_relations: int) -> RelationalCSR:
         """Sort the triplets by tail, in O(E + V)."""
-        _check_range("head", triplets.head, num_nodes)
-        _check_range("relation", triplets.relation, num_relations)
-        _check_range("tail", triplets.tail, num_nodes)
+        triplets.check(num_nodes, num_relations)
         indptr, order = sort_by_key(triplets.tail, num_nodes)
         weight = None if triplets.weight is None else triplets.weight[order]
         source, relation = triplets.head[order], triplets.relation[order]
@@ -61,7 +58,7 @@ class RelationalCSR:
     def transpose(self) -> Transpose:
         """The same edges by head: the out-edges of every node."""
         indptr, slot = sort_by_key(self.source, self.num_nodes)
-        return Transpose(indptr, self.target[slot], self.relation[slot], slot)
+        return Transpose(indptr, self.target[slot], slot)
 
     def hide(self, slots: Int64) -> RelationalCSR:
         """A view without the edges in some slots, in O(E + V): nothing is sorted again."""
@@ -85,20 +82,11 @@ class RelationalCSR:
 
 @dataclass(frozen=True, eq=False)
 class Transpose:
-    """The out-edges of every node u: ``indptr[u]:indptr[u + 1]`` lists the edges (u, relation, target)."""
+    """The out-edges of every node u: ``indptr[u]:indptr[u + 1]`` lists the edges from u to ``target``."""
 
     indptr: Int64  # (node + 1,)
     target: Int32  # (edge,)
-    relation: Int32  # (edge,)
     slot: Int64  # (edge,) where the edge stands in the RelationalCSR
-
-
-def _check_range(role: str, ids: Int32, count: int) -> None:
-    """Refuse ids out of range here, once: compiled code takes them for indices."""
-    if len(ids) and not (ids.min() >= 0 and ids.max() < count):
-        wrong = int(ids.min() if ids.min() < 0 else ids.max())
-        remedy = "number them from 0, or read the graph again"
-        raise GraphFormatError(f"an edge has the {role} {wrong}, but there are {count}", remedy=remedy)
 
 
 def sort_by_key(keys: Int32, num_keys: int) -> tuple[Int64, Int64]:

@@ -30,20 +30,25 @@ def is_store(folder: Path) -> bool:
 def write_store(dataset: Dataset, folder: Path) -> None:
     """Write a dataset as a store; the folder appears complete or not at all."""
     with new_folder(folder) as draft:
-        manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dataset.name, "split": dataset.split}
-        manifest["train"] = _write_graph(dataset.train, draft / "train")
-        if dataset.test_graph is not None:
-            manifest["test_graph"] = _write_graph(dataset.test_graph, draft / "test_graph", shared_relations=True)
-        for part in ("valid", "test"):
-            _write_triplets(getattr(dataset, part), draft / part)
-        (draft / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        fill_store(dataset, draft)
+
+
+def fill_store(dataset: Dataset, folder: Path) -> None:
+    """Write a dataset's files into a folder that nobody reads yet."""
+    manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dataset.name, "split": dataset.split}
+    manifest["train"] = _write_graph(dataset.train, folder / "train")
+    if dataset.test_graph is not None:
+        manifest["test_graph"] = _write_graph(dataset.test_graph, folder / "test_graph", shared_relations=True)
+    for part in ("valid", "test"):
+        _write_triplets(getattr(dataset, part), folder / part)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def read_store(folder: Path) -> Dataset:
     """Open a store; its arrays are read from disk as they are used.
 
-    Numbers that stand for no name are refused: those of valid and test links here, those of edges once their rows
-    are built, so that a large graph still opens at once.
+    Numbers that stand for no name are refused: those of valid and test links here, those of edges once they are
+    used, so that a large graph still opens at once.
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -59,8 +64,10 @@ def read_store(folder: Path) -> Dataset:
             test_graph = _read_graph(folder / "test_graph", manifest["test_graph"], relations=train.relations)
         valid, test = (_read_triplets(folder / part) for part in ("valid", "test"))
         for part, links, graph in (("valid", valid, train), ("test", test, test_graph or train)):
-            if not links.fit(graph.num_nodes, graph.num_relations):
-                raise ValueError(f"a link of {part} has a number that stands for no name")
+            try:
+                links.check(graph.num_nodes, graph.num_relations)
+            except GraphFormatError as error:
+                raise ValueError(f"a number of {part} stands for no name: {error.what}") from None
         return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
     except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, TokenError) as error:
         remedy = "convert the graph again with 'nbfnet data convert'"

@@ -8,6 +8,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from nbfnet.errors import GraphFormatError
+
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -55,10 +57,18 @@ class Triplets:
         weight = None if self.weight is None else self.weight[which]
         return type(self)(self.head[which], self.relation[which], self.tail[which], weight)
 
-    def fit(self, num_nodes: int, num_relations: int) -> bool:
-        """Whether every number is one of so many nodes and relations."""
-        columns = ((self.head, num_nodes), (self.tail, num_nodes), (self.relation, num_relations))
-        return all(len(ids) == 0 or (ids.min() >= 0 and ids.max() < limit) for ids, limit in columns)
+    def check(self, num_nodes: int, num_relations: int) -> None:
+        """Refuse numbers that stand for no node or relation: compiled code takes them for indices.
+
+        Raises:
+            GraphFormatError: names the first such number.
+        """
+        for role, count in (("head", num_nodes), ("relation", num_relations), ("tail", num_nodes)):
+            ids: Int32 = getattr(self, role)
+            if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+                wrong = int(ids.min() if ids.min() < 0 else ids.max())
+                remedy = "number them from 0, or read the graph again"
+                raise GraphFormatError(f"an edge has the {role} {wrong}, but there are {count}", remedy=remedy)
 
     def concatenate(self, other: Triplets) -> Self:
         """These triplets, then the other ones; a missing weight counts as 1."""

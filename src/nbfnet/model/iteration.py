@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from nbfnet.config import ModelConfig
-from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES
 from nbfnet.kernels.fused_iteration import FusedSettings
 from nbfnet.kernels.relational_spmm import relational_spmm
 from nbfnet.operators.aggregate import Aggregate
@@ -85,9 +84,8 @@ class BellmanFordIteration(nn.Module):
         hidden = torch.relu(hidden)
         return hidden + own if self.config.shortcut else hidden
 
-    def fused_settings(self) -> FusedSettings | None:
-        """What the compiled iteration has to know, or None where it does not know the operators."""
+    def fused_settings(self) -> FusedSettings:
+        """What the compiled iteration has to know."""
         message, aggregate = messages.name_of(self.message), aggregates.name_of(self.aggregate)
-        if message not in KERNEL_MESSAGES or aggregate not in KERNEL_AGGREGATES:
-            return None
+        assert message is not None and aggregate is not None  # those that kernels know are registered
         return FusedSettings(message, aggregate, self.layer_norm is not None, self.config.shortcut)

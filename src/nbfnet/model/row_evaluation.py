@@ -60,7 +60,7 @@ def score_rows(indicator: Indicator, score: Score, frontier: Frontier, rows: Ten
 def is_fused(layer: BellmanFordIteration, like: Tensor) -> bool:
     """Whether an iteration on such tensors is one compiled call."""
     names = messages.name_of(layer.message), aggregates.name_of(layer.aggregate)
-    return layer.fused_settings() is not None and backend_for(like.device, like.dtype, *names) == "cpu"
+    return backend_for(like.device, like.dtype, *names) == "cpu"
 
 
 def fused_step(
@@ -73,7 +73,6 @@ def fused_step(
 ) -> Tensor:
     """One iteration as one compiled call: rows (row, dim) of the iteration before to those of this one."""
     settings, norm = layer.fused_settings(), layer.layer_norm
-    assert settings is not None
     return fused_iteration(
         rows,
         representation,

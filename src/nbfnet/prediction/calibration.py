@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,8 @@ from nbfnet.sampling.known_answers import KnownAnswers
 CANDIDATES = 10  # the best of each query, as they are shown to people
 _FOLDS = 2
 _LINKS, _PAIRS = 1000, 50  # valid links that are asked; an undirected graph's answers take a search from every node
+_MOST_NODES = 100_000  # of an undirected graph
+_TABLE = 1 << 30  # bytes of the scores of a batch
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,12 @@ def calibrate(scorer: Scorer, dataset: Dataset) -> Calibration:
     links = dataset.valid.take(draw_links(len(dataset.valid), count, seed=0))
     if not len(links):
         return Calibration(None, {"method": "none", "reason": "there are no valid links"})
+    if dataset.kind == "homogeneous" and dataset.train.num_nodes > _MOST_NODES:
+        return Calibration(None, {"method": "none", "reason": f"it has more than {_MOST_NODES:,} nodes to search from"})
     with stage("calibrating") as report:
         logit, is_answer, query = _best_candidates(scorer, dataset, links, report)
+    if not len(logit):
+        return Calibration(None, {"method": "none", "reason": "no score is finite"})
     fold = query % _FOLDS
     crossed = np.empty_like(logit)
     for f in range(_FOLDS):
@@ -96,22 +101,24 @@ def _best_candidates(scorer: Scorer, dataset: Dataset, links: Triplets, report: 
     """(candidate,) logits of the best candidates, whether each is the answer, and whose query it is."""
     graph = dataset.train
     asked = queries_of(graph, links)
-    known = known_answers(graph, graph.triplets, dataset.valid)
+    known = KnownAnswers.of(graph, graph.triplets, dataset.valid)
     logits, answers, owners = [], [], []
     order = np.argsort(asked.relation, kind="stable")  # queries of a relation share much
-    for number, batch in enumerate(np.array_split(order, max(1, len(order) // 64))):
+    size = max(1, min(64, _TABLE // (8 * graph.num_nodes)))
+    for begin in range(0, len(order), size):
+        batch = order[begin : begin + size]
         source, relation = torch.from_numpy(asked.head[batch]).long(), torch.from_numpy(asked.relation[batch]).long()
         table = scorer.score_all(source, relation).double().cpu().numpy()
         for row, query in zip(table, batch.tolist(), strict=True):
             answer = int(asked.tail[query])
-            others = known.of(int(asked.head[query]), int(asked.relation[query]))
+            others = known.of_query(int(asked.head[query]), int(asked.relation[query]))
             row[others[others != answer]] = -np.inf
             best = top_k(row, CANDIDATES)
             best = best[np.isfinite(row[best])]
             logits.append(row[best])
             answers.append(best == answer)
             owners.append(np.full(len(best), query))
-        report((number + 1) / max(1, len(order) // 64))
+        report((begin + len(batch)) / len(order))
     return np.concatenate(logits), np.concatenate(answers).astype(np.float64), np.concatenate(owners)
 
 
@@ -120,14 +127,6 @@ def queries_of(graph: Graph, links: Triplets) -> Triplets:
     if graph.kind == "homogeneous":
         return with_reversals(links)
     return with_inverses(links, graph.num_relations)
-
-
-def known_answers(graph: Graph, *facts: Triplets) -> KnownAnswers:
-    """The facts that answer a graph's queries already; an undirected graph's hold both ways."""
-    given: Sequence[Triplets] = facts
-    if graph.kind == "homogeneous":
-        given = [with_reversals(part) for part in facts]
-    return KnownAnswers(*given, num_nodes=graph.num_nodes, num_relations=graph.num_relations)
 
 
 def top_k(scores: Float64, k: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -14,7 +14,8 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import base, invert, is_inverse
 from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.prediction.calibration import Calibration, known_answers, top_k
+from nbfnet.prediction.calibration import Calibration, top_k
+from nbfnet.sampling.known_answers import KnownAnswers
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,14 @@ class Predictor:
         self.graph, self.members = graph, tuple(members)
         self._scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]
         self._relation = [member.graph.relations.ids(graph.relations) for member in members]  # (relation,) of each
-        self._known = known_answers(graph, graph.triplets)
+        self._known = KnownAnswers.of(graph, graph.triplets)
 
     def tails(
         self, source: int, relation: int, k: int, *, exclude_known: bool = False, candidates: Int32 | None = None
     ) -> Ranking:
         """The best v for (source, relation, v); an inverse relation asks for heads."""
         order, probability = self._score_nodes(source, relation)
-        known = self._known.of(source, relation)
+        known = self._known.of_query(source, relation)
         allowed = np.ones(self.graph.num_nodes, dtype=np.bool_)
         if candidates is not None:
             allowed[:] = False
@@ -71,7 +72,7 @@ class Predictor:
             nodes = torch.full((count,), source), torch.full((count, 1), target)
             logits.append(scorer.score(nodes[0], every, nodes[1])[:, 0].double().cpu().numpy())
         order, probability = self._combine(logits)
-        known = np.array([target in self._known.of(source, q) for q in range(count)], dtype=np.bool_)
+        known = np.array([target in self._known.of_query(source, q) for q in range(count)], dtype=np.bool_)
         allowed = np.flatnonzero(~known) if exclude_known else np.arange(count)
         best = allowed[top_k(order[allowed], k)]
         return Ranking(best, probability[best], known[best])

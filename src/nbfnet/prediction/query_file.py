@@ -9,6 +9,8 @@ from pathlib import Path
 
 from nbfnet.errors import GraphFormatError, UnknownNameError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.columns import is_relation_word
+from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.opening import open_text
 from nbfnet.graph.reading.read import check_is_file, read
 from nbfnet.prediction.answers import QUESTION
@@ -32,7 +34,7 @@ def read_queries(file: Path, graph: Graph) -> list[Query]:
     Raises:
         GraphFormatError: a query does not ask for exactly one part, or has a name that the graph does not have.
     """
-    asked = read(file, header=False if _asks_at_once(file) else None)
+    asked = read(file, header=_has_header(file, graph))
     triplets, entities, relations = asked.triplets, asked.entities, asked.relations
     rows: Sequence[tuple[str, str, str]]
     if asked.kind == "homogeneous":
@@ -58,12 +60,16 @@ def _query(file: Path, number: int, row: tuple[str, str, str], graph: Graph) -> 
             try:
                 vocabulary.find(name)
             except UnknownNameError as error:
-                raise GraphFormatError(f"query {number}: {error}", file=file) from None
+                raise GraphFormatError(f"query {number}: {error}", file=place_of(file, name)) from None
     return Query(head, relation, tail)
 
 
-def _asks_at_once(file: Path) -> bool:
-    """Whether the first line is a query, and no header, whatever its words."""
+def _has_header(file: Path, graph: Graph) -> bool | None:
+    """Whether the first line is a header: not if it asks, and surely if it titles a relation; else None."""
     check_is_file(file)
     with open_text(file) as lines:
-        return QUESTION in re.split(r"[\t, ]", lines.readline().strip())
+        cells = re.split(r"[\t, ]", lines.readline().strip())
+    if QUESTION in cells:
+        return False
+    titles = len(cells) == 2 and is_relation_word(cells[1]) and not graph.relations.knows(cells[1])
+    return True if titles else None

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from nbfnet.graph.inverse import with_inverse_count, with_inverses
+from nbfnet.graph.graph import Graph
+from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.sampling.sorted_keys import first_of_runs, sort_distinct
@@ -30,7 +31,7 @@ class KnownAnswers:
         """
         self.num_nodes, self.num_relations = num_nodes, num_relations
         given = reduce(Triplets.concatenate, (_unweighted(part) for part in facts), Triplets.empty())
-        assert given.fit(num_nodes, num_relations)
+        given.check(num_nodes, num_relations)
         both = with_inverses(given, num_relations)
         answers_of = _sort_by_relation(both, num_nodes, with_inverse_count(num_relations))
         source, answer = np.divmod(np.concatenate(answers_of), num_nodes)
@@ -41,6 +42,12 @@ class KnownAnswers:
         self.answer: Int32 = answer.astype(np.int32)  # (answer,) ascending within a row
         self.begin: Int64 = np.append(first, [len(query)] * 2)  # (row + 1,)
         self._query: Int64 = np.append(query[first], np.iinfo(np.int64).max)  # (row,) ascending
+
+    @classmethod
+    def of(cls, graph: Graph, *facts: Triplets) -> KnownAnswers:
+        """The answers to a graph's queries that some facts give; those of an undirected graph hold both ways."""
+        both_ways = [with_reversals(part) for part in facts] if graph.kind == "homogeneous" else facts
+        return cls(*both_ways, num_nodes=graph.num_nodes, num_relations=graph.num_relations)
 
     @property
     def num_rows(self) -> int:
@@ -61,7 +68,7 @@ class KnownAnswers:
         """(answer,) the answers of a row, ascending."""
         return self.answer[self.begin[row] : self.begin[row + 1]]
 
-    def of(self, source: int, relation: int) -> Int32:
+    def of_query(self, source: int, relation: int) -> Int32:
         """(answer,) the answers of one query, ascending."""
         row = self.rows(np.array([source], dtype=np.int32), np.array([relation], dtype=np.int32))
         return self.of_row(int(row[0]))

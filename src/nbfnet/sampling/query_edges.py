@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from nbfnet.graph.graph import Kind
-from nbfnet.graph.inverse import invert
+from nbfnet.graph.inverse import invert, without_inverse_count
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.sampling.sorted_keys import expand_ranges, sort_distinct
@@ -49,7 +49,7 @@ class QueryEdges:
 
     def _of_triplets(self, head: Int32, relation: Int32, tail: Int32) -> Int64:
         undirected = self.kind == "homogeneous"
-        back = relation if undirected else invert(relation, self.csr.num_relations // 2)
+        back = relation if undirected else invert(relation, without_inverse_count(self.csr.num_relations))
         owner, position = self._find(np.concatenate([self._key(head, tail), self._key(tail, head)]))
         slot, wanted = self._slot[position], np.concatenate([relation, back])[owner]
         return sort_distinct(slot[self.csr.relation[slot] == wanted])

@@ -9,8 +9,6 @@ every source 1̄ to itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -77,14 +75,6 @@ def bellman_ford(
             "make the edge weights smaller, or give a number of iterations"
         )
     return scores
-
-
-def in_chunks(sources: npt.ArrayLike, num_nodes: int, memory: int = 1 << 28) -> Iterator[Int32]:
-    """Sources in groups whose scores (source, node) fit into so many bytes of memory."""
-    starts = check_sources(sources, num_nodes)
-    size = max(16, memory // (8 * max(1, num_nodes)) // 16 * 16)  # 16 sources are solved at once
-    for first in range(0, len(starts), size):
-        yield starts[first : first + size]
 
 
 def check_sources(sources: npt.ArrayLike, num_nodes: int) -> Int32:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.inverse import facts_of_edges
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int64
 from nbfnet.semiring.weighted_edges import WeightedEdges
@@ -50,8 +51,7 @@ class EdgeSelection:
 
 def facts_of(graph: Graph, csr: RelationalCSR) -> tuple[Int64, Mask]:
     """(slot,) which fact of the graph each edge follows, and whether it does so from tail to head."""
-    count = max(1, len(graph.triplets))
-    return csr.edge % count, csr.edge >= count
+    return facts_of_edges(csr.edge, len(graph.triplets))
 
 
 def _followed(graph: Graph, names: Sequence[str] | None) -> Mask:

@@ -68,7 +68,7 @@ class LinkBatches(Batches):
     """Knowledge graphs: half of a batch corrupts the tail, half the head, asked as the tail of the inverse relation."""
 
     def __init__(self, graph: Graph, negatives: int) -> None:
-        known = KnownAnswers(graph.triplets, num_nodes=graph.num_nodes, num_relations=graph.num_relations)
+        known = KnownAnswers.of(graph, graph.triplets)
         self._negatives, self._count = StrictNegatives(known, graph.types), negatives
         self._num_relations = graph.num_relations
         facts = graph.triplets
@@ -88,7 +88,9 @@ class LinkBatches(Batches):
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:
         """One query for each link."""
         asked = self._links.take(links)
-        backwards = np.arange(len(links)) >= (len(links) + 1) // 2
+        # The odd one of a batch is asked either way by chance: a batch of one would never ask for a head.
+        heads = len(links) // 2 + (len(links) % 2 and int(generator.integers(2)))
+        backwards = np.arange(len(links)) >= len(links) - heads
         backwards = (backwards | self._only_head[links]) & ~self._only_tail[links]
         source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
         relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)

@@ -66,7 +66,7 @@ def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Ada
             for name, parameter in network.named_parameters():
                 optimizer.state[parameter] = _adam_state(tensors, name, parameter, progress.step)
     except (TypeError, LookupError, RuntimeError) as error:
-        remedy = f"remove {FILE} to begin again, or restore it from a copy"
+        remedy = "restore it from a copy, or begin in another folder"
         raise RunFolderError(file, f"it is not of this training: {error}", remedy) from None
     return progress
 

@@ -16,9 +16,12 @@ _FEW_LINKED = 0.02  # of the valid links
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 
 
-def default_config(dataset: Dataset) -> dict[str, Any]:
-    """The configuration that the paper found for graphs like this one, as the tables of a TOML file."""
-    training: dict[str, Any] = {"batch_size": _batch_size(dataset)}
+def default_config(dataset: Dataset, stated: ModelConfig) -> dict[str, Any]:
+    """The configuration that the paper found for graphs like this one, as the tables of a TOML file.
+
+    ``stated`` is the network as far as the user configured it: a wide or deep one leaves room for fewer queries.
+    """
+    training: dict[str, Any] = {"batch_size": _batch_size(dataset, stated)}
     if (sample := _validation_sample(dataset)) is not None:
         training["validation_sample"] = sample
     if dataset.kind == "homogeneous":
@@ -47,9 +50,8 @@ def _hiding(dataset: Dataset) -> str:
     return "pair" if few_linked or graph.num_relations >= _MANY_RELATIONS else "triplet"
 
 
-def _batch_size(dataset: Dataset) -> int:
+def _batch_size(dataset: Dataset, model: ModelConfig) -> int:
     """64 queries, or as many as the representations of all their nodes fit into half of the memory."""
-    model = ModelConfig()
     of_query = 4 * model.dim * model.layers * max(1, dataset.train.num_nodes)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     return max(1, min(64, memory // of_query))

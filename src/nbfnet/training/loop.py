@@ -52,6 +52,8 @@ def train(
         RunFolderError: the folder cannot be read or written, or another process is training in it.
     """
     with _alone_in(folder) if team.leads else nullcontext():
+        if team.leads and config != folder.config():
+            folder.update(config=config.model_dump(mode="json"))
         training = _Training(folder, dataset, config, team, listener)
         try:
             training.run(np.inf if hours is None else 3600 * hours)
@@ -81,14 +83,15 @@ class _Training:
         self.epochs = make_batches(dataset.train, self.config)
         self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
         # The batches of an epoch after which there is a validation.
-        validations = self.config.validations_per_epoch
+        validations = min(self.config.validations_per_epoch, self.epochs.length)
         self.validate_after = {-(-self.epochs.length * part // validations) for part in range(1, validations + 1)}
         self.last_save = time.monotonic()
 
     def run(self, seconds: float) -> None:
         if not self.progress.step:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
-        while self.progress.epoch < self.config.epochs and not self._is_spent(seconds):
+        # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
+        while self.progress.epoch < self.config.epochs and (self.progress.links or not self._is_spent(seconds)):
             self._train_until_validation()
             if time.monotonic() - self.last_save >= _WORTH_A_CHECKPOINT:
                 self.save()  # a validation may take long, and be killed

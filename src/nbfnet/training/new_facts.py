@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from nbfnet.errors import EvaluationError, UnknownNameError
-from nbfnet.graph.extension import with_entities
+from nbfnet.graph.extension import described_as, with_entities
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -26,7 +27,9 @@ def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Datas
     """
     asked = read(queries)
     _require_kind(asked, learned.train, queries)
-    graph = learned.train if facts is None else on_known_relations(read(facts), learned.train, facts)
+    graph = learned.train
+    if facts is not None:
+        graph = described_as(on_known_relations(read(facts), learned.train, facts), learned.train)
     _require_entities(asked, graph, learned.train, queries)
     graph = with_entities(graph, asked.entities)
     entity, relation = graph.entities.ids(asked.entities), _relation_ids(asked, learned.train, queries)
@@ -52,8 +55,7 @@ def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Grap
     _require_kind(graph, learned, origin)
     relation = _relation_ids(graph, learned, origin)[graph.triplets.relation]
     triplets = Triplets(graph.triplets.head, relation, graph.triplets.tail, graph.triplets.weight)
-    entities = graph.entities.with_labels({**learned.entities.labels, **graph.entities.labels})
-    return dataclasses.replace(graph, entities=entities, relations=learned.relations, triplets=triplets)
+    return dataclasses.replace(graph, relations=learned.relations, triplets=triplets)
 
 
 def _require_kind(graph: Graph, learned: Graph, origin: Path | str) -> None:
@@ -80,4 +82,4 @@ def _id(name: str, known: Vocabulary, origin: Path | str, remedy: str) -> int:
     try:
         return known.id(name)
     except UnknownNameError as error:
-        raise EvaluationError(f"{origin}: {error}\n  what to do: {remedy}") from None
+        raise EvaluationError(f"{place_of(origin, name)}: {error}\n  what to do: {remedy}") from None

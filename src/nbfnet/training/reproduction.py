@@ -17,8 +17,9 @@ import numpy as np
 from nbfnet.config import Config, Publication
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
-from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.given_negatives import evaluate_by_protocol
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import open_source, split_source
 from nbfnet.training.log import read_log
@@ -96,15 +97,15 @@ class Reproduction:
         tables = [configured, {"training": {"seed": seed, **overrules}}]
         exists = path.exists()
         team.wait()  # all must have looked before the leader makes the folder
-        start = resume if exists else begin
-        folder, config = start(path, dataset, *tables, team=team)
+        folder, config = resume(path, dataset, *tables) if exists else begin(path, dataset, *tables, team=team)
         learn(folder, dataset, config)
         if team.leads:
             finish(folder, dataset)
         team.wait()  # the others read what the leader has written
         network = folder.network(dataset, config.training.device)
         scorer = NetworkScorer(network, dataset.facts_of_test.message_csr, config.training.device)
-        result = evaluate(scorer, dataset, "test", team=team).document()
+        given = given_negatives(dataset, "test")
+        result = evaluate_by_protocol(scorer, dataset, "test", given, team=team)[0].document()
         log = read_log(path)
         return {
             "seed": seed,
@@ -144,9 +145,11 @@ def _processor() -> str:
 
 
 def _commit() -> str | None:
-    """The commit that was run, if it was run from a repository; '+' where files had changed."""
+    """The commit that was run, if it was run from this project's repository; '+' where files had changed."""
+    file = Path(__file__)
+    git = partial(subprocess.run, cwd=file.parent, capture_output=True, text=True, check=True)
     try:
-        asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--abbrev=12"]
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() or None
+        git(["git", "ls-files", "--error-unmatch", file.name])  # a user's repository may surround the installed package
+        return git(["git", "describe", "--always", "--dirty=+", "--abbrev=12"]).stdout.strip() or None
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -25,7 +25,7 @@ from nbfnet.errors import NbfnetError, RunFolderError
 from nbfnet.graph.atomic import new_folder, replacing
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset
-from nbfnet.graph.store import read_store, write_store
+from nbfnet.graph.store import fill_store, read_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
 
@@ -94,8 +94,9 @@ class RunFolder:
         }
         manifest["id"] = _id(manifest["dataset"]["fingerprint"], config)
         with new_folder(path) as draft:
-            write_store(dataset, draft / DATA)
-            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), {"epoch": 0}))
+            fill_store(dataset, draft / DATA)
+            description = {"epoch": 0, "training": manifest["id"]}
+            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), description))
             _write_json(draft / MANIFEST, manifest)
         return cls(path, manifest)
 
@@ -130,7 +131,7 @@ class RunFolder:
 
     @property
     def id(self) -> str | None:
-        """Which training this is, the same for the same graph, configuration and seed: its checkpoints have it too."""
+        """Which training this is, the same for the same graph, configuration and seed: its tensor files have it too."""
         return self.manifest.get("id")
 
     def config(self) -> Config:
@@ -156,6 +157,8 @@ class RunFolder:
         """The best network so far and the epoch it is of, from one file: the manifest may be older or newer."""
         network = _new_network(self.config(), dataset)
         tensors, description = read_tensors(self.path / MODEL)
+        if description.get("training", self.id) != self.id:
+            raise RunFolderError(self.path / MODEL, "it is of another training", _RESTORE)
         try:
             network.load_state_dict(tensors)
         except RuntimeError:
@@ -165,11 +168,11 @@ class RunFolder:
 
     def write_network(self, network: NeuralBellmanFordNetwork, epoch: float) -> None:
         """Replace the best network."""
-        write_tensors(self.path / MODEL, network.state_dict(), {"epoch": epoch})
+        write_tensors(self.path / MODEL, network.state_dict(), {"epoch": epoch, "training": self.id})
 
     def update(self, **entries: Any) -> None:
-        """Replace some entries of the manifest."""
-        self.manifest.update(entries)
+        """Replace some entries of the manifest, and no other that was written meanwhile."""
+        self.manifest.update({**RunFolder.open(self.path).manifest, **entries})
         try:
             _write_json(self.path / MANIFEST, self.manifest)
         except OSError as error:

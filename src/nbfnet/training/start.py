@@ -15,6 +15,7 @@ from nbfnet.evaluation.pair_evaluator import negative_pairs
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
@@ -36,7 +37,7 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
     if exists:
         remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-    config = make_config(default_config(dataset), *tables)
+    config = make_config(default_config(dataset, make_config(*tables).model), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
     if team.leads:
@@ -45,7 +46,7 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
     return RunFolder.open(path), config
 
 
-def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
+def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFolder, Config]:
     """An existing run folder; tables may change only what does not change the steps taken so far.
 
     Raises:
@@ -73,8 +74,6 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = A
     if not (path / FILE).exists() and folder.manifest["metrics"]:
         raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
     check_device(config.training.device)
-    if config != before and team.leads:
-        folder.update(config=config.model_dump(mode="json"))
     return folder, config
 
 
@@ -120,19 +119,22 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
     if graph.num_nodes < 2:
         raise TrainingError(f"{graph.name}: it has a single entity, so there is nothing to tell apart")
-    for part, links in (("valid", dataset.valid), ("test", dataset.test)):
-        _check_relations(graph, part, links)
+    _check_relations(graph, "valid", dataset.valid, graph.entities)
+    _check_relations(graph, "test", dataset.test, dataset.facts_of_test.entities)
     make_batches(graph, config.training)
     if dataset.kind == "homogeneous":
         negative_pairs(dataset, "valid", len(dataset.valid), seed=0)
 
 
-def _check_relations(graph: Graph, part: str, links: Triplets) -> None:
+def _check_relations(graph: Graph, part: str, links: Triplets, entities: Vocabulary) -> None:
     known = np.isin(links.relation, graph.triplets.relation)
     if not known.all():
         unknown = sorted({graph.relations.label(r) for r in links.relation[~known].tolist()})
         shown = ", ".join(repr(name) for name in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        first = int(np.argmin(known))
+        head, tail = (entities.label(int(ends[first])) for ends in (links.head, links.tail))
         raise TrainingError(
             f"{graph.name}: {np.count_nonzero(~known)} {part} links have a relation that no training fact has: "
-            f"{shown}; a network cannot learn it: leave these links out, or move some of them to the training facts"
+            f"{shown}; the first is {head!r}, {graph.relations.label(int(links.relation[first]))!r}, {tail!r}\n"
+            "  what to do: leave these links out, or move some of them to the training facts; no network can learn them"
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.opening import numbered_lines
 from nbfnet.graph.reading.read import ReadOptions, label_entities, read_part
 from nbfnet.graph.reading.side_files import read_labels, read_types
@@ -63,8 +64,8 @@ def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> D
     found = _read_parts(twin_table, twin_parts, twin, options)
     unseen = twin_table.index(_listed_entities(twin))
     facts, queries = (
-        _renumber_relations(unseen.parts.get(part, Triplets.empty()), unseen.relations, graph.relations, twin)
-        for part in ("train", "test")
+        _renumber_relations(unseen.parts.get(part, Triplets.empty()), unseen.relations, graph.relations, file, options)
+        for part, file in twin_parts.items()
     )
     test_graph = _graph(f"{name} (test graph)", unseen, facts, twin, found)
     skipped = table.skipped + twin_table.skipped
@@ -104,13 +105,16 @@ def _graph(name: str, indexed: IndexedTriplets, facts: Triplets, folder: Path, l
     return Graph(name, indexed.kind, entities, relations, facts, read_types(types, entities) if types else None)
 
 
-def _renumber_relations(triplets: Triplets, given: Vocabulary, known: Vocabulary, folder: Path) -> Triplets:
-    unseen = [name for name in given if name not in known]
-    if unseen:
+def _renumber_relations(
+    triplets: Triplets, given: Vocabulary, known: Vocabulary, file: Path | None, options: ReadOptions
+) -> Triplets:
+    number = np.array([known.id(name) if name in known else -1 for name in given], dtype=np.int32)
+    relation = number[triplets.relation]
+    if np.any(relation < 0):
+        name = given[int(triplets.relation[np.argmax(relation < 0)])]
         raise GraphFormatError(
-            f"the test graph has a relation that training never saw: {unseen[0]!r}",
-            file=folder,
+            f"the test graph has a relation that training never saw: {name!r}",
+            file=None if file is None else place_of(file, name, **options),
             remedy="an inductive model knows only the relations of its training graph: leave such triplets out",
         )
-    number = known.ids(given)
-    return dataclasses.replace(triplets, relation=np.asarray(number[triplets.relation], dtype=np.int32))
+    return dataclasses.replace(triplets, relation=relation)

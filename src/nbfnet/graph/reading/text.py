@@ -51,7 +51,7 @@ def read_text(
     if rejected and not skip_bad_lines:
         record, what = rejected[0]
         wanted = f": expected {len(dialect.columns)} ({', '.join(dialect.columns)})" if "columns" in what else ""
-        line, text, _ = next(islice(_records(path, dialect.delimiter), record - 1, None), (record, None, []))
+        line, text, _ = next(islice(records(path, dialect.delimiter), record - 1, None), (record, None, []))
         raise GraphFormatError(what + wanted, file=path, line=line, text=text, remedy=_SKIP)
     if table.has_bad_rows(part):
         if not skip_bad_lines:
@@ -117,7 +117,7 @@ def _rejected_records(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, 
     return [(line, _MEANING.get(kind, str(kind).lower())) for line, kind in rows]
 
 
-def _records(path: Path, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
+def records(path: Path, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
     """Every record's first line, by number and text, and its columns; blank lines count, as they do in DuckDB."""
     with open_text(path) as stream:
         if delimiter in (TAB, SPACE):
@@ -141,7 +141,7 @@ def _records(path: Path, delimiter: str) -> Iterator[tuple[int, str, list[str]]]
 
 def _first_bad_line(path: Path, dialect: Dialect) -> GraphFormatError:
     """Find the line with an empty name or a bad weight again, with its number: only done once something is wrong."""
-    for number, line, cells in _records(path, dialect.delimiter):
+    for number, line, cells in records(path, dialect.delimiter):
         if number <= dialect.skip or not line.strip(" "):
             continue
         fault = _fault(cells, dialect.columns)
