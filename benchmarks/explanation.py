@@ -151,7 +151,7 @@ def _falls(
 
 def _heaviest(network: NeuralBellmanFordNetwork, messages: MessageGraph, query: Query) -> Int64:
     """The edges of the path with the highest weight."""
-    distinct = DistinctEdges.of(messages.csr, edge_importance(network, messages, *query).by_iteration)
+    distinct = DistinctEdges.of(messages.csr, edge_importance(network, messages, *query))
     (path,) = top_paths(distinct.csr, distinct.importance, query[0], query[2], k=1)
     return distinct.slot[list(path.slots)]
 

@@ -6,6 +6,7 @@ The pure-Python path serves without it. ``NBFNET_NATIVE=0`` in the environment t
 from __future__ import annotations
 
 import ctypes
+import importlib
 import importlib.util
 import os
 from pathlib import Path
@@ -26,10 +27,9 @@ def _load() -> ModuleType | None:
         return None
     _share_openmp_with_torch()
     try:
-        from nbfnet import _native
+        return importlib.import_module("nbfnet._native")
     except ImportError:
         return None
-    return _native
 
 
 native: ModuleType | None = _load()
