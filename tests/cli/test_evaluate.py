@@ -198,7 +198,7 @@ def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
     nbfnet(*ask).assert_refused("queries.tsv, line 1: unknown entity 'e777'", "what to do")
     nbfnet(*ask, "--facts", facts).assert_refused("unknown entity 'e777'")
     queries.write_text("e0\tr9\te1\n")
-    nbfnet(*ask).assert_refused("queries.tsv: unknown relation 'r9'", "correct the name")
+    nbfnet(*ask).assert_refused("queries.tsv, line 1: unknown relation 'r9'", "correct the name")
     nbfnet(*ask, "--split", "valid").assert_refused("--queries", "--split valid")
     queries.write_text("e0 e1\n")
     nbfnet(*ask).assert_refused("queries.tsv: this is a homogeneous graph", "same columns")
