@@ -89,7 +89,8 @@ def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(sigmoid_
     # From scratch: a run folder made for the updated graph, with the same weights.
     dataset = Dataset("updated", moved.graph, sigmoid_run.dataset.valid.take([]), sigmoid_run.dataset.test.take([]))
     fresh = RunFolder.create(tmp_path / "fresh", dataset, sigmoid_run.config)
-    shutil.copy(sigmoid_run.folder.path / "model.safetensors", fresh.path / "model.safetensors")
+    network, epoch = sigmoid_run.folder.network_and_epoch(sigmoid_run.dataset)
+    fresh.write_network(network, epoch)
     fresh.update(metrics=sigmoid_run.folder.manifest["metrics"])
     rebuilt = nbfnet.Run.open(fresh.path)
     for query in [

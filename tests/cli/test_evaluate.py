@@ -205,7 +205,7 @@ def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
     nbfnet("evaluate", runs / "homogeneous", "--facts", facts, "--queries", facts).assert_refused("train.txt")
     (tmp_path / "facts.tsv").write_text("e0\tunheard\te1\n")
     queries.write_text("e0\tr0\te1\n")
-    nbfnet(*ask, "--facts", tmp_path / "facts.tsv").assert_refused("facts.tsv: unknown relation 'unheard'")
+    nbfnet(*ask, "--facts", tmp_path / "facts.tsv").assert_refused("facts.tsv, line 1: unknown relation 'unheard'")
     (tmp_path / "empty.tsv").write_text("")
     nbfnet("evaluate", runs / "knowledge", "--queries", tmp_path / "empty.tsv").assert_refused("empty.tsv")
     nbfnet("evaluate", tmp_path / "gone").assert_refused("there is no such folder")

@@ -43,7 +43,7 @@ def test_ranks_are_those_of_evaluate(things_run):
         relation = dataset.train.relations[q % dataset.train.num_relations]
         parts = {"relation": relation, "tail" if backwards else "head": names[u]}
         answers = run.predict(**parts, k=EVERYTHING, exclude_known=True)
-        others = set(protocol.filter.of(u, q).tolist()) - {v}  # what evaluate knows besides: valid and test links
+        others = set(protocol.filter.of_query(u, q).tolist()) - {v}  # what evaluate knows besides: valid and test links
         left = [answer.name for answer in answers if names.id(answer.name) not in others]
         assert len(left) == ranks.negatives[i] + 1
         better = int(ranks.better[i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import stat
+import threading
 
 import pytest
 import torch
@@ -41,6 +42,27 @@ def test_others_may_read_what_the_umask_lets_them(file):
     os.umask(mask)
     assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
     assert [path.name for path in file.parent.iterdir()] == ["x.safetensors"]
+
+
+def test_a_file_that_is_replaced_meanwhile_is_read_as_one_of_the_two(file):
+    """A reader that opened it twice would find the numbers of one under the name of the other."""
+    done = threading.Event()
+
+    def replace():
+        epoch = 0
+        while not done.is_set():
+            epoch += 1
+            write_tensors(file, {name: tensor + epoch for name, tensor in TENSORS.items()}, {"epoch": epoch})
+
+    writer = threading.Thread(target=replace)
+    writer.start()
+    try:
+        for _ in range(1000):
+            tensors, description = read_tensors(file)
+            assert tensors["b.weight"][0] == 1.5 + description["epoch"] or description["epoch"] == 1.5
+    finally:
+        done.set()
+        writer.join()
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x80, 0xFF])

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from nbfnet.errors import RunFolderError
@@ -50,9 +50,10 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         RunFolderError: the file is missing, damaged or not one of these.
     """
     try:
-        with safe_open(file, framework="pt") as opened:
-            text, checksum = json.loads((opened.metadata() or {})[KEY])
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        content = file.read_bytes()  # once: safetensors' own reader opens it twice, and it may be replaced in between
+        tensors = load(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        text, checksum = json.loads(header["__metadata__"][KEY])
         if checksum != _checksum(tensors, text):
             raise ValueError("its checksum is wrong")
         return tensors, json.loads(text)
