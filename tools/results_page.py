@@ -20,9 +20,9 @@ HEADER = """# Results
 
 Every number here was computed by `nbfnet reproduce experiments/NAME.toml`, which wrote `results/NAME.json` with the
 metrics of each seed, the learning curves, the times, the machine and the commit. This page is written from those files
-and the notes of `experiments/` by `python tools/results_page.py`. The paper's numbers stand beside ours; a result is the mean over the seeds, with the
-standard deviation where there are several. A run that has not done all epochs of its configuration says so. An
-experiment of `experiments/` that is not here has not been run.
+and the notes of `experiments/` by `python tools/results_page.py`. The paper's numbers stand beside ours; a result is
+the mean over the seeds, with the standard deviation where there are several. A run that has not done all epochs of its
+configuration says so. An experiment of `experiments/` that is not here has not been run.
 """
 
 
