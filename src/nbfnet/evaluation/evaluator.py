@@ -9,7 +9,7 @@ import numpy as np
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.categories import CATEGORIES, relation_categories
-from nbfnet.evaluation.filtering import RankingProtocol, Split
+from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split
 from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
 from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.pair_evaluator import evaluate_pairs
@@ -27,6 +27,8 @@ def evaluate(
     split: Split = "test",
     *,
     ties: TiePolicy = "realistic",
+    filter: Filter = "known",
+    any_type: bool = False,
     sample: int | None = None,
     seed: int = 0,
     batch_size: int = 64,
@@ -39,6 +41,8 @@ def evaluate(
         dataset: the links and their facts.
         split: whose links are asked.
         ties: where negatives with the answer's score stand; pairs that tie count half.
+        filter: which answers are not negatives, see ``RankingProtocol``.
+        any_type: rank entities of every type, also of types that the relation does not have on that side.
         sample: ask only so many links, drawn by the seed.
         seed: of the sample, and of a homogeneous graph's negative pairs.
         batch_size: queries, or pairs, that are scored at once.
@@ -52,29 +56,20 @@ def evaluate(
         if ties != "realistic":
             raise EvaluationError(f"ties can be {ties} only in a ranking: pairs that tie count half; leave it out")
         return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size, team=team)
-    return evaluate_ranking(
-        scorer, dataset, split, ties=ties, sample=sample, seed=seed, batch_size=batch_size, team=team
-    )
-
-
-def evaluate_ranking(
-    scorer: Scorer,
-    dataset: Dataset,
-    split: Split,
-    *,
-    ties: TiePolicy,
-    sample: int | None,
-    seed: int,
-    batch_size: int,
-    team: Team,
-) -> RankingResult:
-    """Rank the answers of a knowledge graph's links, heads and tails; arguments as of ``evaluate``."""
     begin = time.perf_counter()
-    protocol = RankingProtocol.of(dataset, split)
+    protocol = RankingProtocol.of(dataset, split, filter=filter, any_type=any_type)
     total = len(protocol.links)
     links = protocol.links.take(draw_links(total, sample, seed))
     with stage(f"evaluating {dataset.name}, {split}") as progress:
-        ranks = rank_links(scorer, links, protocol.filter, batch_size=batch_size, progress=progress, team=team)
+        ranks = rank_links(
+            scorer,
+            links,
+            protocol.filter,
+            possible=protocol.possible,
+            batch_size=batch_size,
+            progress=progress,
+            team=team,
+        )
     by_category, by_relation = _break_down(links.relation, ranks, protocol, ties)
     return RankingResult(
         dataset=dataset.name,

@@ -9,8 +9,10 @@ from nbfnet.errors import EvaluationError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.possible_answers import PossibleAnswers
 
 Split = Literal["valid", "test"]
+Filter = Literal["known", "facts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,23 +21,39 @@ class RankingProtocol:
 
     facts: Graph  # the graph that the links are asked on
     links: Triplets
-    filter: KnownAnswers  # answers that are no negatives
+    filter: KnownAnswers  # answers that are not negatives
+    possible: PossibleAnswers | None  # the entities that are ranked; None: all
     everything: KnownAnswers  # every fact and link among the graph's entities, to count relation categories
     text: str
 
     @classmethod
-    def of(cls, dataset: Dataset, split: Split) -> RankingProtocol:
-        """The protocol of a knowledge graph: filtered by train + valid + test, or, inductive, by the facts alone."""
+    def of(cls, dataset: Dataset, split: Split, *, filter: Filter = "known", any_type: bool = False) -> RankingProtocol:
+        """The protocol of a knowledge graph.
+
+        Args:
+            dataset: the links and the facts.
+            split: whose links are ranked.
+            filter: 'known' removes every known answer: facts, valid and test links of the graph that is asked.
+                'facts' removes only the facts of an inductive dataset's graph, so that other held-out answers count
+                as wrong: what the paper's table of inductive results was measured by.
+            any_type: rank entities of every type, also where types say that they cannot be the answer.
+        """
         facts, links = facts_of(dataset, split), links_of(dataset, split)
-        if dataset.kind == "inductive":
-            known, everything = KnownAnswers.of(facts, facts.triplets), KnownAnswers.of(facts, facts.triplets, links)
-            graph = "the test graph" if split == "test" else "the training graph"
-            return cls(facts, links, known, everything, f"{_RANKING}: the facts of {graph}, and the answer itself")
-        known = KnownAnswers.of(facts, facts.triplets, dataset.valid, dataset.test)
-        return cls(facts, links, known, known, f"{_RANKING}: train + valid + test")
-
-
-_RANKING = "filtered ranking of heads and tails against all entities; filter"
+        if dataset.test_graph is None:
+            held_out, graph = (dataset.valid, dataset.test), "train + valid + test"
+        elif split == "test":
+            held_out, graph = (dataset.test_graph_valid, dataset.test), "facts + valid + test of the test graph"
+        else:
+            held_out, graph = (dataset.valid,), "train + valid of the training graph"
+        everything = KnownAnswers.of(facts, facts.triplets, *held_out)
+        known = everything
+        if filter == "facts" and dataset.test_graph is not None:
+            known = KnownAnswers.of(facts, facts.triplets)
+            graph = f"the facts of the {'test' if split == 'test' else 'training'} graph, and the answer itself"
+        possible = None if any_type else PossibleAnswers.of(facts)
+        against = "all entities" if possible is None else "the entities of the types that the relation has on that side"
+        text = f"filtered ranking of heads and tails against {against}; filter: {graph}"
+        return cls(facts, links, known, possible, everything, text)
 
 
 def facts_of(dataset: Dataset, split: Split) -> Graph:

@@ -15,7 +15,7 @@ import torch
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.filtering import Split, links_of
+from nbfnet.evaluation.filtering import Filter, Split, links_of
 from nbfnet.evaluation.link_ranks import LinkRanks
 from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.ranks import Ranks, TiePolicy
@@ -36,13 +36,17 @@ def evaluate_by_protocol(
     """As ``evaluate_given`` where negatives come with the dataset, as ``evaluate`` where none do."""
     if negatives is None:
         return evaluate(scorer, dataset, split, **options), None
+    for of_ranking in ("filter", "any_type"):  # given negatives leave nothing to filter
+        options.pop(of_ranking, None)  # type: ignore[misc]
     return evaluate_given(scorer, dataset, split, negatives, **options)
 
 
 class Options(TypedDict, total=False):
-    """Those that every protocol has, see ``evaluate``."""
+    """How a split is evaluated, see ``evaluate``."""
 
     ties: TiePolicy
+    filter: Filter
+    any_type: bool
     sample: int | None
     seed: int
     team: Team

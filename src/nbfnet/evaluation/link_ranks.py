@@ -9,11 +9,12 @@ import numpy as np
 import torch
 
 from nbfnet.distributed import ALONE, Team
-from nbfnet.evaluation.ranks import Mask, Ranks, filtered_ranks
+from nbfnet.evaluation.ranks import Ranks, filtered_ranks
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.inverse import with_inverses
 from nbfnet.graph.triplets import Int64, Triplets
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.possible_answers import Mask, PossibleAnswers
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ def rank_links(
     links: Triplets,
     known: KnownAnswers,
     *,
+    possible: PossibleAnswers | None = None,
     batch_size: int,
     progress: Callable[[float], None],
     team: Team = ALONE,
@@ -59,7 +61,7 @@ def rank_links(
         assert scores.shape == (end - begin, known.num_nodes)
         answers = by_row[np.searchsorted(sorted_row, begin) : np.searchsorted(sorted_row, end)]
         batch = source[begin:end].astype(np.int32), relation[begin:end].astype(np.int32)
-        ranks.put(answers, filtered_ranks(scores, *batch, row[answers] - begin, asked.tail[answers], known))
+        ranks.put(answers, filtered_ranks(scores, *batch, row[answers] - begin, asked.tail[answers], known, possible))
         progress((end - own.start) / (own.stop - own.start))
     team.add_counts(ranks.better, ranks.tied, ranks.negatives)  # every process knows those of its own queries
     tail, head = np.split(np.arange(len(asked)), 2)

@@ -12,9 +12,9 @@ from torch import Tensor
 from nbfnet.errors import EvaluationError
 from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.possible_answers import Mask, PossibleAnswers
 
 TiePolicy = Literal["realistic", "optimistic", "pessimistic"]
-Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.floating[Any]]
 
 
@@ -54,9 +54,15 @@ class Ranks:
 
 
 def filtered_ranks(
-    scores: Tensor, source: Int32, relation: Int32, row: Int64, answer: Int32, known: KnownAnswers
+    scores: Tensor,
+    source: Int32,
+    relation: Int32,
+    row: Int64,
+    answer: Int32,
+    known: KnownAnswers,
+    possible: PossibleAnswers | None = None,
 ) -> Ranks:
-    """The ranks of answers among all nodes but the known answers of their query.
+    """The ranks of answers among all nodes, or all possible ones, but the known answers of their query.
 
     Args:
         scores: (row, node) of the queries (source, relation).
@@ -65,6 +71,7 @@ def filtered_ranks(
         row: (answer,) which query each answer belongs to.
         answer: (answer,).
         known: the filter; an answer is never its own negative, known or not.
+        possible: which nodes are ranked at all; an answer that is not among them comes last.
 
     Raises:
         EvaluationError: a score is not a number.
@@ -73,9 +80,14 @@ def filtered_ranks(
     _refuse_nan(table, source, relation)
     ranks = Ranks.empty(len(answer))
     known_row = known.rows(source, relation).tolist()
+    masks = {} if possible is None else {r: possible.mask(r) for r in np.unique(relation).tolist()}
     # One answer at a time over its own row: nothing is copied, and a row has few answers.
     for i, (own_row, node) in enumerate(zip(row.tolist(), answer.tolist(), strict=True)):
-        _rank(ranks, i, table[own_row], node, known.of_row(known_row[own_row]))
+        known_nodes = known.of_row(known_row[own_row])
+        if masks:
+            _rank_possible(ranks, i, table[own_row], node, known_nodes, masks[int(relation[own_row])])
+        else:
+            _rank(ranks, i, table[own_row], node, known_nodes)
     return ranks
 
 
@@ -86,6 +98,19 @@ def _rank(ranks: Ranks, i: int, scores: Scores, answer: int, known: Int32) -> No
     ranks.better[i] = np.count_nonzero(scores > own) - np.count_nonzero(known_scores > own)
     ranks.tied[i] = np.count_nonzero(scores == own) - np.count_nonzero(known_scores == own) - itself
     ranks.negatives[i] = len(scores) - len(known) - itself
+
+
+def _rank_possible(ranks: Ranks, i: int, scores: Scores, answer: int, known: Int32, possible: Mask) -> None:
+    """Count over the possible nodes that are neither known answers nor the answer itself."""
+    is_negative = possible.copy()
+    is_negative[known] = is_negative[answer] = False
+    negatives = scores[is_negative]
+    ranks.negatives[i] = len(negatives)
+    if possible[answer]:
+        ranks.better[i] = np.count_nonzero(negatives > scores[answer])
+        ranks.tied[i] = np.count_nonzero(negatives == scores[answer])
+    else:
+        ranks.better[i] = len(negatives)
 
 
 def _refuse_nan(scores: Scores, source: Int32, relation: Int32) -> None:
