@@ -44,6 +44,7 @@ def changes(dataset):
     yield replace(dataset, valid=Triplets.empty())
     yield replace(dataset, test=Triplets.of([2, 2], [1, 1], [0, 0]))
     yield replace(dataset, test_graph=graph)
+    yield replace(dataset, test_graph=graph, test_graph_valid=dataset.valid)
 
 
 def test_any_other_dataset_has_another(dataset):

@@ -127,7 +127,7 @@ def test_an_inductive_pair(write: Write, named: Named) -> None:
     write("x/valid.txt", "a\ts\tc\n")
     write("x/test.txt", "never\tread\tthis\n")
     write("x_ind/train.txt", "y\ts\tz\nz\tr\ty\n")  # s comes first here
-    write("x_ind/valid.txt", "never\tread\tthis\n")
+    write("x_ind/valid.txt", "stranger\tr\ty\nz\ts\tnew\ny\tunseen\tz\nalone there\tr\ty\n")
     write("x_ind/test.txt", "y\tr\tnew\n")
     write("x_ind/entity_names.txt", "y\tYpsilon\n")
     write("x_ind/entities.txt", "alone there\n")
@@ -141,6 +141,7 @@ def test_an_inductive_pair(write: Write, named: Named) -> None:
     assert dataset.test_graph is not None
     assert named(dataset.test_graph) == [("y", "s", "z"), ("z", "r", "y")]
     assert named(dataset.test_graph, dataset.test) == [("y", "r", "new")]
+    assert named(dataset.test_graph, dataset.test_graph_valid) == [("z", "s", "new")]  # of known names alone
     assert list(dataset.test_graph.relations) == list(dataset.train.relations) == ["r", "s"]
     assert list(dataset.test_graph.entities) == ["y", "z", "new", "alone there"]
     assert list(dataset.train.entities) == ["a", "b", "c", "alone here"]
@@ -179,7 +180,7 @@ def test_benchmark_folders(folder: str, expected: tuple[int, ...], data_folder: 
 
 
 @pytest.mark.parametrize("name", ["fb237_v1", "WN18RR_v4"])
-def test_benchmark_pairs(name: str, data_folder: Path) -> None:
+def test_benchmark_pairs(name: str, data_folder: Path, named: Named) -> None:
     folder = data_folder / "inductive" / name
     dataset = read_inductive(folder, name)
     twin = folder.with_name(name + "_ind")
@@ -189,6 +190,12 @@ def test_benchmark_pairs(name: str, data_folder: Path) -> None:
     parts = (dataset.train.triplets, dataset.valid, dataset.test_graph.triplets, dataset.test)
     assert [len(part) for part in parts] == lines
     assert not set(dataset.train.entities) & set(dataset.test_graph.entities)
+    rows = {part: [tuple(line.split()) for line in (twin / f"{part}.txt").read_text().splitlines()]
+            for part in ("train", "test", "valid")}  # fmt: skip
+    mentioned = {name for part in ("train", "test") for head, _, tail in rows[part] for name in (head, tail)}
+    known = [row for row in rows["valid"] if {row[0], row[2]} <= mentioned and row[1] in dataset.train.relations]
+    assert known
+    assert named(dataset.test_graph, dataset.test_graph_valid) == known
 
 
 # Writing.
@@ -241,6 +248,8 @@ def assert_same(got: Dataset, expected: Dataset, named: Named) -> None:
     if expected.test_graph is not None and got.test_graph is not None:
         assert named(got.test_graph) == named(expected.test_graph)
         assert_same_graph(got.test_graph, expected.test_graph, named)
+        extra = (got.test_graph_valid, expected.test_graph_valid)
+        assert named(got.test_graph, extra[0]) == named(expected.test_graph, extra[1])
 
 
 def assert_same_graph(got: Graph, expected: Graph, named: Named) -> None:
@@ -352,7 +361,7 @@ def inductive() -> Dataset:
     facts = dataclasses.replace(unseen.triplets, relation=order[unseen.triplets.relation])
     unseen = dataclasses.replace(unseen, triplets=facts, relations=train.relations)
     test = Triplets.of([0], [0], [2])
-    return Dataset("x", train, train.triplets, test, unseen)
+    return Dataset("x", train, train.triplets, test, unseen, test_graph_valid=Triplets.of([2], [1], [1]))
 
 
 def test_an_inductive_dataset_becomes_a_pair_of_folders(tmp_path: Path, named: Named) -> None:

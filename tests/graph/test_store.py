@@ -48,15 +48,24 @@ def dataset_of(what: str) -> Dataset:
         entities = Vocabulary.numbered(5).with_labels({"3": "three"})
         graph = Graph("h", "homogeneous", entities, relations, Triplets.of([0, 1], [0, 0], [1, 4]))
         valid, test = Triplets.of([0], [0], [2]), Triplets.of([1, 2], [0, 0], [0, 3])
-    if what == "inductive":
+    if what.startswith("inductive"):
         unseen = Vocabulary.of(["y", "z"], labels={"z": "Zed"})
         types = EntityTypes(Vocabulary.of(["t"], role="entity type"), np.array([-1, 0], np.int32))
         facts = Graph("facts", "knowledge", unseen, graph.relations, Triplets.of([0], [1], [1], [2.0]), types)
-        return Dataset("ind", graph, valid, Triplets.of([1], [0], [0]), facts, "by hand")
+        extra = Triplets.of([0, 1], [0, 1], [0, 1]) if what == "inductive" else Triplets.empty()
+        return Dataset("ind", graph, valid, Triplets.of([1], [0], [0]), facts, "by hand", extra)
     return Dataset("d é\ud800", graph, valid, test, split="in words")
 
 
-KINDS = ["weighted", "unweighted", "empty parts", "without edges", "homogeneous", "inductive"]
+KINDS = [
+    "weighted",
+    "unweighted",
+    "empty parts",
+    "without edges",
+    "homogeneous",
+    "inductive",
+    "inductive without valid",
+]
 
 
 def assert_same_triplets(got: Triplets, expected: Triplets) -> None:
@@ -86,6 +95,7 @@ def assert_same(got: Dataset, expected: Dataset) -> None:
     assert_same_graph(got.train, expected.train)
     assert_same_triplets(got.valid, expected.valid)
     assert_same_triplets(got.test, expected.test)
+    assert_same_triplets(got.test_graph_valid, expected.test_graph_valid)
     if expected.test_graph is not None:
         assert got.test_graph is not None
         assert_same_graph(got.test_graph, expected.test_graph)
@@ -163,7 +173,7 @@ FILES = [
     *("store.json", "train/head.npy", "train/relation.npy", "train/tail.npy", "train/weight.npy", "valid/head.npy"),
     *("test/tail.npy", "test_graph/head.npy", "train/entities/offsets.npy", "train/entities/text.npy"),
     *("train/relations/offsets.npy", "train/entities/labels.json", "train/type_of_entity.npy"),
-    *("test_graph/entities/text.npy", "test_graph/type_of_entity.npy"),
+    *("test_graph/entities/text.npy", "test_graph/type_of_entity.npy", "test_graph_valid/head.npy"),
 ]
 OPTIONAL = ("train/weight.npy", "train/entities/labels.json")  # nothing says that they should be there
 DAMAGE: dict[str, Callable[[Path], object]] = {

@@ -44,4 +44,6 @@ def fingerprint(dataset: Dataset) -> str:
         add_graph(graph)
     add_triplets(dataset.valid)
     add_triplets(dataset.test)
+    if len(dataset.test_graph_valid):
+        add_triplets(dataset.test_graph_valid)
     return digest.hexdigest()

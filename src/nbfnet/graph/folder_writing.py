@@ -23,28 +23,31 @@ _MARK = "\ufeff"
 def write_folder(dataset: Dataset, folder: Path) -> None:
     """Write train.txt, valid.txt and test.txt, tab-separated, with side files for labels, types and isolated nodes.
 
-    An inductive dataset becomes the pair of folders X (train, valid) and X_ind (facts as train, queries as test).
-    A part without triplets has no file. A header is written only where the first lines would be taken for one.
+    An inductive dataset becomes the pair of folders X (train, valid) and X_ind: facts as train, queries as test, other
+    right answers as valid. A part without triplets has no file. A header is written only where the first lines would
+    be taken for one.
     """
     parts = {"train": dataset.train.triplets, "valid": dataset.valid}
-    graphs = {folder: (dataset.train, parts)}
+    graphs = {folder: (dataset.train, parts, Triplets.empty())}
     if dataset.test_graph is None:
         parts["test"] = dataset.test
     else:
         graphs[inductive_twin(folder)] = (
             dataset.test_graph,
             {"train": dataset.test_graph.triplets, "test": dataset.test},
+            dataset.test_graph_valid,
         )
-    for graph, _ in graphs.values():
+    for graph, _, _ in graphs.values():
         _check_text(graph)
     with ExitStack() as drafts:  # both folders of a pair are begun before either is put into its place
-        for place, (graph, triplets) in graphs.items():
-            _write(graph, triplets, drafts.enter_context(new_folder(place)))
+        for place, (graph, triplets, answers) in graphs.items():
+            _write(graph, triplets, answers, drafts.enter_context(new_folder(place)))
 
 
-def _write(graph: Graph, parts: dict[str, Triplets], draft: Path) -> None:
+def _write(graph: Graph, parts: dict[str, Triplets], answers: Triplets, draft: Path) -> None:
+    """Write one folder; ``answers`` are valid links that name no entity of their own when they are read."""
     entities, relations = list(graph.entities), list(graph.relations)
-    for part, triplets in parts.items():
+    for part, triplets in [*parts.items(), *([("valid", answers)] if len(answers) else [])]:
         triplets.check(len(entities), len(relations))
         if len(triplets):
             columns = _columns(triplets, entities, relations, graph.kind == "homogeneous")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -90,6 +90,8 @@ class Dataset:
     test: Triplets
     test_graph: Graph | None = None
     split: str = "as given"  # where the split came from, in words
+    # Held-out links of the test graph besides the test links: right answers, not queries.
+    test_graph_valid: Triplets = field(default_factory=Triplets.empty)
 
     @property
     def kind(self) -> Literal["knowledge", "homogeneous", "inductive"]:

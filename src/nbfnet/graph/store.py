@@ -20,6 +20,7 @@ from nbfnet.graph.vocabulary import Vocabulary
 FORMAT = "nbfnet-store"
 VERSION = 1
 MANIFEST = "store.json"
+_EXTRA = "test_graph_valid"  # a part that only stores of inductive datasets may have
 
 
 def is_store(folder: Path) -> bool:
@@ -39,7 +40,11 @@ def fill_store(dataset: Dataset, folder: Path) -> None:
     manifest["train"] = _write_graph(dataset.train, folder / "train")
     if dataset.test_graph is not None:
         manifest["test_graph"] = _write_graph(dataset.test_graph, folder / "test_graph", shared_relations=True)
-    for part in ("valid", "test"):
+    parts = ["valid", "test"]
+    if len(dataset.test_graph_valid):
+        manifest[_EXTRA] = len(dataset.test_graph_valid)
+        parts.append(_EXTRA)
+    for part in parts:
         _write_triplets(getattr(dataset, part), folder / part)
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
@@ -63,12 +68,14 @@ def read_store(folder: Path) -> Dataset:
         if "test_graph" in manifest:
             test_graph = _read_graph(folder / "test_graph", manifest["test_graph"], relations=train.relations)
         valid, test = (_read_triplets(folder / part) for part in ("valid", "test"))
-        for part, links, graph in (("valid", valid, train), ("test", test, test_graph or train)):
+        extra = _read_triplets(folder / _EXTRA) if _EXTRA in manifest else Triplets.empty()
+        asked = test_graph or train
+        for part, links, graph in (("valid", valid, train), ("test", test, asked), (_EXTRA, extra, asked)):
             try:
                 links.check(graph.num_nodes, graph.num_relations)
             except GraphFormatError as error:
                 raise ValueError(f"a number of {part} stands for no name: {error.what}") from None
-        return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"])
+        return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"], extra)
     except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, TokenError) as error:
         remedy = "convert the graph again with 'nbfnet data convert'"
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None

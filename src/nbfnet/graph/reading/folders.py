@@ -15,7 +15,7 @@ from nbfnet.graph.reading.opening import numbered_lines
 from nbfnet.graph.reading.read import ReadOptions, label_entities, read_part
 from nbfnet.graph.reading.side_files import read_labels, read_types
 from nbfnet.graph.reading.triplet_table import IndexedTriplets, TripletTable
-from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
 SUFFIXES = [f"{suffix}{gz}" for suffix in (".txt", ".tsv", ".csv", ".nt") for gz in ("", ".gz")] + [".parquet", ".pq"]
@@ -52,7 +52,10 @@ def read_folder(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Data
 
 
 def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
-    """Read a pair: train and valid of a folder, and the facts (train) and queries (test) of its twin."""
+    """Read a pair: train and valid of a folder, and the facts (train) and queries (test) of its twin.
+
+    The valid links of the twin join as right answers, where its facts and queries have both their entities.
+    """
     twin = inductive_twin(folder)
     table = TripletTable()
     found = _read_parts(table, {part: find_part(folder, part) for part in ("train", "valid")}, folder, options)
@@ -60,18 +63,21 @@ def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> D
     graph = _graph(name, indexed, indexed.parts["train"], folder, found)
 
     twin_table = TripletTable()
-    twin_parts = {"train": find_part(twin, "train"), "test": find_part(twin, "test")}
+    twin_parts = {part: find_part(twin, part) for part in ("train", "test", "valid")}
     found = _read_parts(twin_table, twin_parts, twin, options)
-    unseen = twin_table.index(_listed_entities(twin))
-    facts, queries = (
-        _renumber_relations(unseen.parts.get(part, Triplets.empty()), unseen.relations, graph.relations, file, options)
-        for part, file in twin_parts.items()
-    )
+    unseen = twin_table.index(_listed_entities(twin), unnamed="valid")
+    number = np.array([graph.relations.id(n) if n in graph.relations else -1 for n in unseen.relations], dtype=np.int32)
+    links = {part: unseen.parts.get(part, Triplets.empty()) for part in twin_parts}
+    links["valid"] = links["valid"].take(number[links["valid"].relation] >= 0)
+    for part in ("train", "test"):
+        _check_relations(links[part], number, unseen.relations, twin_parts[part], options)
+    facts, queries, answers = (dataclasses.replace(part, relation=number[part.relation]) for part in links.values())
     test_graph = _graph(f"{name} (test graph)", unseen, facts, twin, found)
     skipped = table.skipped + twin_table.skipped
     graph = dataclasses.replace(graph, skipped_lines=skipped)
     valid = indexed.parts.get("valid", Triplets.empty())
-    return Dataset(name, graph, valid, queries, dataclasses.replace(test_graph, relations=graph.relations))
+    test_graph = dataclasses.replace(test_graph, relations=graph.relations)
+    return Dataset(name, graph, valid, queries, test_graph, test_graph_valid=answers)
 
 
 def _read_parts(
@@ -105,16 +111,15 @@ def _graph(name: str, indexed: IndexedTriplets, facts: Triplets, folder: Path, l
     return Graph(name, indexed.kind, entities, relations, facts, read_types(types, entities) if types else None)
 
 
-def _renumber_relations(
-    triplets: Triplets, given: Vocabulary, known: Vocabulary, file: Path | None, options: ReadOptions
-) -> Triplets:
-    number = np.array([known.id(name) if name in known else -1 for name in given], dtype=np.int32)
-    relation = number[triplets.relation]
-    if np.any(relation < 0):
-        name = given[int(triplets.relation[np.argmax(relation < 0)])]
+def _check_relations(
+    triplets: Triplets, number: Int32, given: Vocabulary, file: Path | None, options: ReadOptions
+) -> None:
+    """Refuse facts and queries of the test graph with a relation that training never saw."""
+    strange = number[triplets.relation] < 0
+    if np.any(strange):
+        name = given[int(triplets.relation[np.argmax(strange)])]
         raise GraphFormatError(
             f"the test graph has a relation that training never saw: {name!r}",
             file=None if file is None else place_of(file, name, **options),
             remedy="an inductive model knows only the relations of its training graph: leave such triplets out",
         )
-    return dataclasses.replace(triplets, relation=relation)

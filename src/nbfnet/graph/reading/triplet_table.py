@@ -88,12 +88,13 @@ class TripletTable:
         """How many rows a part has."""
         return self._value("SELECT count(*) FROM triplet WHERE part = ?", part)
 
-    def index(self, extra_entities: Iterable[str] = ()) -> IndexedTriplets:
+    def index(self, extra_entities: Iterable[str] = (), *, unnamed: str | None = None) -> IndexedTriplets:
         """Number the names in order of first appearance, and fetch each part's triplets by number.
 
-        ``extra_entities`` joins nodes that no triplet mentions, after all others.
+        ``extra_entities`` joins nodes that no triplet mentions, after all others. The part ``unnamed`` names no
+        entity: its triplets with an entity that no other part has are left out.
         """
-        self.run("naming entities", _NUMBER_ENTITIES)
+        self.run("naming entities", _NUMBER_ENTITIES, [unnamed])
         self.run("naming relations", _NUMBER_RELATIONS)
         kind: Kind = "knowledge" if "relation" in next(iter(self.columns.values())) else "homogeneous"
         with stage("gathering names"):
@@ -150,8 +151,8 @@ _NUMBER_ENTITIES = """
     CREATE OR REPLACE TABLE entity AS
     SELECT name, row_number() OVER (ORDER BY first) - 1 AS id FROM (
         SELECT name, min(position) AS first FROM (
-            SELECT head AS name, 2 * rowid AS position FROM triplet
-            UNION ALL SELECT tail, 2 * rowid + 1 FROM triplet)
+            SELECT head AS name, 2 * rowid AS position FROM triplet WHERE part IS DISTINCT FROM $1
+            UNION ALL SELECT tail, 2 * rowid + 1 FROM triplet WHERE part IS DISTINCT FROM $1)
         GROUP BY name)
 """
 _NUMBER_RELATIONS = """
