@@ -49,7 +49,7 @@ def test_from_a_list_of_facts_to_an_explained_answer(small_config):
     explanation = run.explain("drug 1", "treats", answers[0].name)
     assert (explanation.query.head, explanation.query.tail) == ("drug 1", answers[0].name)
     assert run.rules("like", predictions=5)
-    assert 0 < run.evaluate().metrics.document()["mrr"] <= 1
+    assert 0 < run.evaluate().metrics.to_dict()["mrr"] <= 1
     assert repr(run) == f"<Run {str(run.folder.path)!r}: graph, asked on graph>"
     shutil.rmtree(run.folder.path.parent)
 
@@ -59,9 +59,9 @@ def test_a_folder_that_is_opened_again_answers_the_same(things_run):
     asked = [("Zoë, née X", "has part", None), (None, "next to", "a,b"), (HUB, None, "a,b")]
     for query in asked:
         assert again.predict(*query, k=99) == things_run.predict(*query, k=99)
-    assert again.evaluate().document()["metrics"] == things_run.evaluate().document()["metrics"]
-    explained = again.explain(HUB, "has part", "leaf 3").document()
-    assert explained == things_run.explain(HUB, "has part", "leaf 3").document()
+    assert again.evaluate().to_dict()["metrics"] == things_run.evaluate().to_dict()["metrics"]
+    explained = again.explain(HUB, "has part", "leaf 3").to_dict()
+    assert explained == things_run.explain(HUB, "has part", "leaf 3").to_dict()
     assert [str(rule) for rule in again.rules("next to")] == [str(rule) for rule in things_run.rules("next to")]
 
 
@@ -69,9 +69,9 @@ def test_evaluate_asks_the_split(things_run, friends_run):
     test, valid = things_run.evaluate(), things_run.evaluate("valid")
     assert (test.split, test.overall.links) == ("test", len(things_run.dataset.test))
     assert (valid.split, valid.overall.links) == ("valid", len(things_run.dataset.valid))
-    assert valid.metrics.document()["mrr"] == things_run.folder.manifest["metrics"]["valid"]["mrr"]
+    assert valid.metrics.to_dict()["mrr"] == things_run.folder.manifest["metrics"]["valid"]["mrr"]
     assert things_run.evaluate(sample=2).overall.links == 2
-    assert set(friends_run.evaluate().metrics.document()) == {"auroc", "ap"}
+    assert set(friends_run.evaluate().metrics.to_dict()) == {"auroc", "ap"}
 
 
 def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(sigmoid_run, tmp_path):
@@ -106,8 +106,8 @@ def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(sigmoid_
             assert any(before.get(a.name) != a.probability for a in answers)
     assert moved.predict(HUB, "next to", k=999) != sigmoid_run.predict(HUB, "next to", k=999)
     assert (
-        moved.explain("newcomer", "has part", "leaf 3").document()
-        == rebuilt.explain("newcomer", "has part", "leaf 3").document()
+        moved.explain("newcomer", "has part", "leaf 3").to_dict()
+        == rebuilt.explain("newcomer", "has part", "leaf 3").to_dict()
     )
     # What it was learned from is as before.
     assert sigmoid_run.predict(HUB, "next to") == nbfnet.Run.open(sigmoid_run.folder.path).predict(HUB, "next to")

@@ -51,6 +51,7 @@ class TrainingConfig(_Frozen):
     seed: Seed = 0  # of everything random: the split, the parameters, the batches
     validations_per_epoch: Count = 1
     validation_sample: Count | None = None  # links to validate on; none: all
+    patience: CountOrZero = 0  # training ends after so many validations without a better one; 0: never
     checkpoint_minutes: Positive = 5.0  # at most so much work is lost when the process is killed
     device: str = "cpu"
 
@@ -61,6 +62,7 @@ class Publication(_Frozen):
     source: str  # the dataset
     paper_split: bool = False
     table: str  # where it stands in the paper
+    filtered_by: Literal["known", "facts"] = "known"  # which answers are not negatives, see RankingProtocol
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1, strict=False)] = (0,)  # one run for each
     paper: dict[str, float]  # the published metrics
     note: str = ""  # what a reader of the result has to know

@@ -22,6 +22,17 @@ def show_progress(shown: bool) -> None:
     _shown = shown
 
 
+@contextmanager
+def progress_shown(shown: bool) -> Iterator[None]:
+    """Switch progress bars on or off within a block."""
+    before = _shown
+    show_progress(shown)
+    try:
+        yield
+    finally:
+        show_progress(before)
+
+
 def leads() -> bool:
     """Whether this process talks to the user: alone, or the first of those that ``torchrun`` started."""
     return os.environ.get("WORLD_SIZE", "1") == "1" or os.environ.get("RANK", "0") == "0"

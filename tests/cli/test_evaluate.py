@@ -43,7 +43,7 @@ def test_the_document_of_a_ranking(nbfnet, runs, kind):
     folder = RunFolder.open(runs / kind)
     dataset = folder.dataset()
     scorer = NetworkScorer(folder.network(dataset), dataset.facts_of_test.message_csr)
-    assert evaluate(scorer, dataset).metrics.document() == document["metrics"]
+    assert evaluate(scorer, dataset).metrics.to_dict() == document["metrics"]
 
 
 def test_the_document_of_a_homogeneous_graph(nbfnet, runs):

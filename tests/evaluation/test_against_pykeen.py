@@ -66,7 +66,7 @@ def test_equal_metrics(pykeen, knowledge, table_scorer, levels, ties):
         "hits@10": "hits_at_10",
     }
     for side in ("both", "head", "tail"):
-        found = getattr(ours, side).document()
+        found = getattr(ours, side).to_dict()
         for name, pykeen_name in names.items():
             assert found[name] == pytest.approx(theirs.get_metric(f"{side}.{ties}.{pykeen_name}"), rel=1e-6), (
                 side,

@@ -70,14 +70,14 @@ def test_a_network_equals_the_naive_loop(kind, split, ties, request):
     # One query a batch, as in the loop: other batches round otherwise in the last bit, which decides near-ties.
     result = evaluate(scorer, dataset, split, ties=ties, batch_size=1)
     heads, tails = [head for _, head, _ in naive], [tail for _, _, tail in naive]
-    assert result.metrics.document() == pytest.approx(naive_metrics(heads + tails))
-    assert result.overall.head.document() == pytest.approx(naive_metrics(heads))
-    assert result.overall.tail.document() == pytest.approx(naive_metrics(tails))
+    assert result.metrics.to_dict() == pytest.approx(naive_metrics(heads + tails))
+    assert result.overall.head.to_dict() == pytest.approx(naive_metrics(heads))
+    assert result.overall.tail.to_dict() == pytest.approx(naive_metrics(tails))
     for row in result.by_relation:
         of_relation = [(head, tail) for r, head, tail in naive if f"relation {r}" == row.relation]
         assert row.metrics.links == len(of_relation)
-        assert row.metrics.head.document() == pytest.approx(naive_metrics([head for head, _ in of_relation]))
-        assert row.metrics.tail.document() == pytest.approx(naive_metrics([tail for _, tail in of_relation]))
+        assert row.metrics.head.to_dict() == pytest.approx(naive_metrics([head for head, _ in of_relation]))
+        assert row.metrics.tail.to_dict() == pytest.approx(naive_metrics([tail for _, tail in of_relation]))
     assert sum(row.metrics.links for row in result.by_relation) == len(naive)
 
 
@@ -106,7 +106,7 @@ def test_a_baseline_with_many_ties_equals_the_naive_loop(kind, batch_size, ties,
     scorer = RelationFrequency(facts_of(dataset, "test"))
     naive = naive_ranks(scorer, dataset, "test", ties)
     result = evaluate(scorer, dataset, ties=ties, batch_size=batch_size)
-    assert result.metrics.document() == pytest.approx(naive_metrics([rank for _, *both in naive for rank in both]))
+    assert result.metrics.to_dict() == pytest.approx(naive_metrics([rank for _, *both in naive for rank in both]))
 
 
 def test_categories_gather_their_relations(knowledge):
@@ -136,13 +136,13 @@ def test_queries_that_share_source_and_relation_are_scored_once(dataset_of, tabl
     scorer = table_scorer(np.random.default_rng(0).random((2, 4, 4)))
     result = evaluate(scorer, dataset)
     assert scorer.asked == 4  # (0, r), (1, r), (2, inverse), (3, inverse)
-    assert result.document()["queries"] == 8
+    assert result.to_dict()["queries"] == 8
 
 
 def test_a_sample_says_where_the_whole_is(knowledge):
     scorer = RelationFrequency(knowledge.train)
     whole = evaluate(scorer, knowledge)
-    assert whole.sample is None and whole.document()["sample"] is None
+    assert whole.sample is None and whole.to_dict()["sample"] is None
     sampled = evaluate(scorer, knowledge, sample=15, seed=4)
     assert sampled == type(sampled)(
         **{**vars(evaluate(scorer, knowledge, sample=15, seed=4)), "seconds": sampled.seconds}
@@ -155,7 +155,7 @@ def test_a_sample_says_where_the_whole_is(knowledge):
 
 
 def test_the_document_is_the_contract(knowledge):
-    document = evaluate(RelationFrequency(knowledge.train), knowledge, "valid", ties="optimistic").document()
+    document = evaluate(RelationFrequency(knowledge.train), knowledge, "valid", ties="optimistic").to_dict()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert {"dataset", "split", "protocol", "ties", "queries", "metrics", "by_category", "seconds"} <= set(document)
     assert (document["dataset"], document["split"], document["ties"]) == ("tiny", "valid", "optimistic")

@@ -43,15 +43,15 @@ def test_ranks_by_hand(dataset_of, table_scorer):
     # head of the first: one better, three tied: 1 + 1 + 1.5 = 3.5; of the second: four better.
     ranks = {"tail": [3, 1], "head": [3.5, 5]}
     for side, expected in ranks.items():
-        metrics = getattr(result.overall, side).document()
+        metrics = getattr(result.overall, side).to_dict()
         assert metrics["mrr"] == pytest.approx(np.mean(1 / np.array(expected)))
         assert metrics["mr"] == pytest.approx(np.mean(expected))
         assert metrics["hits@3"] == np.mean(np.array(expected) <= 3)
     assert "4 given negatives" in result.protocol
-    assert result.document()["queries"] == 4
+    assert result.to_dict()["queries"] == 4
     for ties, first in (("optimistic", 2), ("pessimistic", 4)):
         other, _ = evaluate_given(table_scorer(scores), dataset, "test", negatives, ties=ties)
-        assert other.overall.tail.document()["mr"] == (first + 1) / 2
+        assert other.overall.tail.to_dict()["mr"] == (first + 1) / 2
 
 
 def test_only_the_given_entities_count(knowledge, table_scorer):
@@ -67,7 +67,7 @@ def test_only_the_given_entities_count(knowledge, table_scorer):
                 row, answer = (scores[q, u], v) if side == "tail" else (scores[q + 3, v], u)
                 own = row[answer]
                 ranks.append(1 + sum(float(row[n] > own) + 0.5 * float(row[n] == own) for n in given[i]))
-            shown = getattr(result.overall, side).document()
+            shown = getattr(result.overall, side).to_dict()
             assert shown["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
             assert shown["hits@1"] == pytest.approx(np.mean(np.array(ranks) <= 1))
 
@@ -93,7 +93,7 @@ def test_ogbs_own_evaluator_agrees(knowledge, table_scorer):
     scores = torch.from_numpy(generator.integers(0, 30, size=(6, nodes, nodes)) / 4)  # many ties
     negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 30)).astype(np.int32) for _ in range(2)))
     result, official = evaluate_given(table_scorer(scores), named(knowledge), "test", negatives)
-    ours = result.metrics.document()
+    ours = result.metrics.to_dict()
     assert official is not None
     assert official.keys() == {"mrr", "hits@1", "hits@3", "hits@10"}
     for name, value in official.items():
@@ -161,7 +161,7 @@ def test_a_network_on_a_folder_of_ogb(biokg, small_config, tmp_path):
         ranks = []
         for row, answer, others in zip(everything, links.tail.tolist(), given.tail, strict=True):
             ranks.append(1 + np.sum(row[others] > row[answer]) + 0.5 * np.sum(row[others] == row[answer]))
-        assert result.overall.tail.document()["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
+        assert result.overall.tail.to_dict()["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
 
 
 @pytest.mark.parametrize("name", ["world", "things of mine", "ogbl-biokg"])

@@ -16,7 +16,7 @@ def ranks_of(better, tied, negatives):
 def test_by_hand():
     # realistic ranks 1, 2, 3.5, 11
     ranks = ranks_of([0, 1, 2, 10], [0, 0, 1, 0], [100, 100, 100, 100])
-    found = RankMetrics.of(ranks, "realistic").document()
+    found = RankMetrics.of(ranks, "realistic").to_dict()
     assert list(found) == ["mr", "mrr", "hits@1", "hits@3", "hits@10", "hits@10_50"]
     assert found["mr"] == pytest.approx(17.5 / 4)
     assert found["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 3.5 + 1 / 11) / 4)

@@ -53,7 +53,7 @@ def test_a_network_equals_scikit_learn_on_its_scores(homogeneous, batch_size):
     labels = [1] * len(homogeneous.test) + [0] * len(u)
     assert result.metrics.auroc == pytest.approx(roc_auc_score(labels, scores))
     assert result.metrics.ap == pytest.approx(average_precision_score(labels, scores))
-    document = result.document()
+    document = result.to_dict()
     assert document["metrics"] == {"auroc": result.metrics.auroc, "ap": result.metrics.ap}
     assert document["queries"] == 2 * len(homogeneous.test)
     assert {"dataset", "split", "protocol", "ties", "queries", "metrics", "by_category", "sample", "seconds"} == set(
@@ -65,11 +65,11 @@ def test_a_sample(homogeneous, table_scorer):
     table = np.random.default_rng(0).random((1, 30, 30))
     drawn = evaluate(table_scorer(table), homogeneous, sample=5)
     assert drawn.links == 5
-    sample = drawn.document()["sample"]
+    sample = drawn.to_dict()["sample"]
     assert (sample["links"], sample["of"], sample["seed"]) == (5, 13, 0)
     low, high = sample["auroc_interval"]
     assert 0 <= low < drawn.metrics.auroc < high <= 1
-    assert evaluate(table_scorer(table), homogeneous).document()["sample"] is None
+    assert evaluate(table_scorer(table), homogeneous).to_dict()["sample"] is None
 
 
 def test_scores_that_are_not_numbers(homogeneous, table_scorer):

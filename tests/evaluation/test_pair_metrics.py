@@ -28,7 +28,7 @@ def test_by_hand():
     found = PairMetrics.of(np.array([3.0, 2.0]), np.array([2.0, 1.0]))
     assert found.auroc == (1 + 1 + 0.5 + 1) / 4
     assert found.ap == (1 / 1 + 2 / 3) / 2
-    assert found.document() == {"auroc": found.auroc, "ap": found.ap}
+    assert found.to_dict() == {"auroc": found.auroc, "ap": found.ap}
 
 
 def test_an_interval_by_hand():

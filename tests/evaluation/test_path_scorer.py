@@ -46,7 +46,7 @@ def test_the_ranks_of_a_knowledge_graph_are_those_of_networkx(networkx_scores, m
         heads = [scores[t, v] for v in range(graph.num_nodes) if (v, r, t) not in known]
         for negatives, answer in ((tails, scores[h, t]), (heads, scores[t, h])):
             ranks.append(1 + sum(s > answer for s in negatives) + sum(s == answer for s in negatives) / 2)
-    metrics = evaluate(PathScorer(dataset.train, method), dataset).document()["metrics"]
+    metrics = evaluate(PathScorer(dataset.train, method), dataset).to_dict()["metrics"]
     assert metrics["mr"] == pytest.approx(np.mean(ranks))
     assert metrics["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
     for n in (1, 3, 10):
@@ -80,7 +80,7 @@ def test_the_paper(data_folder, name, method):
     for seed in range(splits):
         dataset = load(name, paper_split=True, seed=seed)
         scorer = PathScorer(dataset.train, method)
-        results.append(evaluate(scorer, dataset, seed=seed, sample=sample, batch_size=512).document()["metrics"])
+        results.append(evaluate(scorer, dataset, seed=seed, sample=sample, batch_size=512).to_dict()["metrics"])
     auroc, ap = PAPER[name, method]
     tolerance = 0.005 if name == "cora" else 0.02
     assert np.mean([metrics["auroc"] for metrics in results]) == pytest.approx(auroc, abs=tolerance)

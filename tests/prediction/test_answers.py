@@ -12,7 +12,7 @@ ANSWERS = Answers(
 
 
 def test_the_document_of_a_query():
-    assert ANSWERS.document() == {
+    assert ANSWERS.to_dict() == {
         "query": {"head": "a<b>", "relation": "r & s"},
         "answers": [
             {"rank": 1, "tail": "x", "label": "<script>", "probability": 0.987, "known": True},
@@ -20,9 +20,9 @@ def test_the_document_of_a_query():
         ],
     }
     heads = Answers(None, "r", "t", ANSWERS.answers)
-    assert heads.document()["query"] == {"relation": "r", "tail": "t"}
-    assert heads.document()["answers"][0]["head"] == "x"
-    assert Answers("h", None, "t", ANSWERS.answers).document()["answers"][1]["relation"] == "y\u2028"
+    assert heads.to_dict()["query"] == {"relation": "r", "tail": "t"}
+    assert heads.to_dict()["answers"][0]["head"] == "x"
+    assert Answers("h", None, "t", ANSWERS.answers).to_dict()["answers"][1]["relation"] == "y\u2028"
 
 
 def test_a_sequence():

@@ -79,11 +79,11 @@ def test_a_known_probability_is_recovered():
 def test_only_valid_links_count(things_run):
     dataset = things_run.dataset
     scorer = NetworkScorer(things_run.folder.network(dataset), dataset.train.message_csr)
-    expected = calibrate(scorer, dataset).document()
+    expected = calibrate(scorer, dataset).to_dict()
     shuffled = Triplets(dataset.test.tail[::-1], dataset.test.relation, dataset.test.head)
     for test in (Triplets.empty(), shuffled, dataset.test.concatenate(dataset.train.triplets)):
-        assert calibrate(scorer, dataclasses.replace(dataset, test=test)).document() == expected
-    fewer = calibrate(scorer, dataclasses.replace(dataset, valid=dataset.valid.take(np.arange(2)))).document()
+        assert calibrate(scorer, dataclasses.replace(dataset, test=test)).to_dict() == expected
+    fewer = calibrate(scorer, dataclasses.replace(dataset, valid=dataset.valid.take(np.arange(2)))).to_dict()
     assert fewer != expected
     stated = dict(things_run.folder.manifest["calibration"])
     assert stated.pop("epoch") == things_run.folder.manifest["metrics"]["epoch"]
@@ -122,19 +122,19 @@ def rows(triplets):
 
 def test_it_survives_the_manifest(things_run):
     calibration = calibration_of(things_run.folder, things_run.folder.manifest["metrics"]["epoch"])
-    again = Calibration.read(calibration.document())
+    again = Calibration.read(calibration.to_dict())
     x = np.linspace(-9, 9, 301)
     np.testing.assert_array_equal(again.probability(x), calibration.probability(x))
-    assert again.document() == calibration.document()
+    assert again.to_dict() == calibration.to_dict()
 
 
 def test_without_valid_links_it_is_the_sigmoid(things_run):
     dataset = dataclasses.replace(things_run.dataset, valid=Triplets.empty())
     scorer = NetworkScorer(things_run.folder.network(dataset), dataset.train.message_csr)
     calibration = calibrate(scorer, dataset)
-    assert calibration.document() == {"method": "none", "reason": "there are no valid links"}
+    assert calibration.to_dict() == {"method": "none", "reason": "there are no valid links"}
     x = np.linspace(-5, 5, 11)
-    np.testing.assert_allclose(Calibration.read(calibration.document()).probability(x), 1 / (1 + np.exp(-x)))
+    np.testing.assert_allclose(Calibration.read(calibration.to_dict()).probability(x), 1 / (1 + np.exp(-x)))
 
 
 def test_scores_that_are_not_finite_leave_the_sigmoid(things_run):
@@ -143,7 +143,7 @@ def test_scores_that_are_not_finite_leave_the_sigmoid(things_run):
     for parameter in network.parameters():
         torch.nn.init.constant_(parameter, float("nan"))
     calibration = calibrate(NetworkScorer(network, dataset.train.message_csr), dataset)
-    assert calibration.document() == {"method": "none", "reason": "no score is finite"}
+    assert calibration.to_dict() == {"method": "none", "reason": "no score is finite"}
 
 
 def test_a_very_large_undirected_graph_is_not_searched_from_every_node(friends_run, monkeypatch):

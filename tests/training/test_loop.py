@@ -76,7 +76,7 @@ def test_the_network_of_the_best_validation_is_kept(kind, metric, learn, tmp_pat
     network = folder.network(folder.dataset())
     assert all(torch.equal(tensor, parameters[name]) for name, tensor in network.state_dict().items())
     scorer = NetworkScorer(network, dataset.train.message_csr)
-    assert evaluate(scorer, dataset, "valid").metrics.document() == best["valid"]
+    assert evaluate(scorer, dataset, "valid").metrics.to_dict() == best["valid"]
 
 
 def test_a_network_learns(learn, tmp_path, graph_of, dataset_of):

@@ -59,7 +59,7 @@ def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
     with replacing(drawing) as partial:
         partial.write_text(draw_html(answered[0][2]), encoding="utf-8")
     if json:
-        predictions = [{**a.document(), "held_out": t, "explanation": e.document()} for a, t, e in answered]
+        predictions = [{**a.to_dict(), "held_out": t, "explanation": e.to_dict()} for a, t, e in answered]
         print_json({"run": str(run), "metrics": metrics, "predictions": predictions, "drawing": str(drawing)})
     else:
         _print_metrics(metrics)
@@ -93,9 +93,7 @@ def _held_out_links(world: Dataset) -> list[tuple[str, str, str]]:
 
 def _measure(world: Dataset, network: Scorer) -> dict[str, Any]:
     scorers = {"this network": network, **{name: make(world.train) for name, make in BASELINES.items()}}
-    return {
-        name: evaluate(scorer, world, "test", sample=_TESTED).metrics.document() for name, scorer in scorers.items()
-    }
+    return {name: evaluate(scorer, world, "test", sample=_TESTED).metrics.to_dict() for name, scorer in scorers.items()}
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:

@@ -10,15 +10,9 @@ import typer
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.distributed import gather_team
-from nbfnet.errors import EvaluationError
-from nbfnet.evaluation.baselines import BASELINES
-from nbfnet.evaluation.filtering import Split, facts_of
-from nbfnet.evaluation.given_negatives import evaluate_by_protocol
+from nbfnet.evaluation.filtering import Filter, Split
 from nbfnet.evaluation.ranks import TiePolicy
-from nbfnet.evaluation.scorer import NetworkScorer, Scorer
-from nbfnet.graph.datasets.given import given_negatives
-from nbfnet.training.new_facts import read_new_facts
-from nbfnet.training.run_folder import RunFolder
+from nbfnet.run import Run
 from nbfnet.training.start import device_of
 
 SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
@@ -26,7 +20,18 @@ Ties = Annotated[
     TiePolicy,
     typer.Option(help="Where candidates with the answer's score stand: half before it, behind it, before it."),
 ]
-Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, in place of the run's own.")]
+FilterOption = Annotated[
+    Filter,
+    typer.Option(
+        "--filter",
+        help="Which answers are not counted as wrong: all that are known or, as the paper did for inductive datasets, "
+        "only the facts of the test graph.",
+    ),
+]
+AnyType = Annotated[
+    bool, typer.Option("--any-type", help="Rank entities of every type, also where they cannot be the answer.")
+]
+Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, instead of the run's own.")]
 Baselines = Annotated[
     bool, typer.Option("--baselines", help="Evaluate Katz, PageRank, distance and relation frequency.")
 ]
@@ -39,6 +44,8 @@ def evaluate(
     run: RunArgument,
     split: SplitOption = "test",
     ties: Ties = "realistic",
+    filtered_by: FilterOption = "known",
+    any_type: AnyType = False,
     facts: Facts = None,
     queries: Queries = None,
     baselines: Baselines = False,
@@ -48,35 +55,27 @@ def evaluate(
 ) -> None:
     """Evaluate a trained network.
 
-    A knowledge graph's links are ranked against all entities, both ways and filtered; a homogeneous graph's are told
-    from pairs without an edge; ogbl-biokg's are ranked against the negatives that it gives, as OGB does. Under torchrun
-    several processes share the work.
+    A knowledge graph's links are ranked against all entities, both ways and filtered; where entities have types,
+    against those that can be the answer. A homogeneous graph's links are told from pairs without an edge, and
+    ogbl-biokg's are ranked against the negatives that it gives, as OGB does. Under torchrun several processes share the
+    work.
     """
-    folder = RunFolder.open(run)
-    dataset = learned = folder.dataset()
-    if facts is not None and queries is None:
-        raise EvaluationError("--facts gives another graph: give the links to ask on it as well, with --queries")
-    if queries is not None and split == "valid":
-        raise EvaluationError("--queries takes the place of the run's own links: leave out --split valid")
-    if queries is not None:
-        dataset = read_new_facts(learned, facts, queries)
-    device = device_of(folder.config())
-    network = folder.network(learned, device)
-    graph = facts_of(dataset, split)
-    with gather_team(device) as team:
-        given = given_negatives(dataset, split)
-
-        def measure(scorer: Scorer) -> dict[str, Any]:
-            result, official = evaluate_by_protocol(
-                scorer, dataset, split, given, ties=ties, sample=sample, seed=seed, team=team
-            )
-            return result.document() if given is None else {**result.document(), "ogb": official}
-
-        document = measure(NetworkScorer(network, graph.message_csr, device))
-        if baselines:
-            document["baselines"] = {name: measure(make(graph))["metrics"] for name, make in BASELINES.items()}
+    opened = Run.open(run)
+    with gather_team(device_of(opened.config)) as team:
+        result = opened.evaluate(
+            split,
+            queries=queries,
+            facts=facts,
+            baselines=baselines,
+            ties=ties,
+            filtered_by=filtered_by,
+            any_type=any_type,
+            sample=sample,
+            seed=seed,
+            team=team,
+        )
         if team.leads:
-            print_json(document) if json else _print(document)
+            print_json(result.to_dict()) if json else _print(result.to_dict())
 
 
 def _print(document: dict[str, Any]) -> None:

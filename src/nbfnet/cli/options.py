@@ -16,9 +16,14 @@ Source = Annotated[
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, which 'nbfnet train' wrote.")]
 Facts = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Ask on this graph, in place of the one that was learned.")
+    Path | None, typer.Option(metavar="PATH", help="Ask on the graph of this file or folder instead of the run's own.")
 ]
-MoreFacts = Annotated[Path | None, typer.Option(metavar="FILE", help="Facts that join the graph that is asked on.")]
+MoreFacts = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="A file or folder of facts that join the graph that is asked on.")
+]
+TrainOnly = Annotated[
+    bool, typer.Option("--train-only", help="Ask on the training facts alone, without the run's valid and test links.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of everything random.")]
 PaperSplit = Annotated[

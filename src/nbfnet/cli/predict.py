@@ -4,45 +4,46 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import Facts, Json, MoreFacts
+from nbfnet.cli.options import Facts, Json, MoreFacts, TrainOnly
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.errors import QueryError
+from nbfnet.explanation.asking import explain_named
 from nbfnet.graph.graph import Graph
-from nbfnet.graph.reading.dialect import is_blank
-from nbfnet.graph.reading.opening import numbered_lines
-from nbfnet.graph.reading.read import check_is_file
 from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
 from nbfnet.prediction.answers import QUESTION, Answers
 from nbfnet.prediction.asking import Wanted, ask
 from nbfnet.prediction.loading import open_predictor
 from nbfnet.prediction.predictor import Predictor
-from nbfnet.prediction.query_file import read_queries
+from nbfnet.prediction.query_file import Query, read_candidates, read_queries
 
 Runs = Annotated[
     list[Path],
     typer.Argument(metavar="RUN...", help="Run folders, which 'nbfnet train' wrote; several answer together."),
 ]
-Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="Who is asked about.")]
-Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="What is asked.")]
-Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The other end, if the head is asked.")]
-Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many answers.")]
-ExcludeKnown = Annotated[
-    bool, typer.Option("--exclude-known", help="Leave out facts of the graph it is asked on; held-out links are none.")
+Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="The head of the asked links.")]
+Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="The relation of the asked links.")]
+Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The tail of the asked links.")]
+Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, max=1_000_000, help="How many answers.")]
+ExcludeKnown = Annotated[bool, typer.Option("--exclude-known", help="Leave out the facts of the graph.")]
+AnyType = Annotated[
+    bool, typer.Option("--any-type", help="Also entities of types that the relation does not have on that side.")
 ]
+Seen = Annotated[bool, typer.Option("--seen", help="Only entities that a fact of the relation has in that place.")]
 CandidateType = Annotated[
     list[str] | None, typer.Option("--type", metavar="TYPE", help="Only entities of this type. May be repeated.")
 ]
-Candidates = Annotated[Path | None, typer.Option(metavar="FILE", help="Only these entities, one name a line.")]
+Candidates = Annotated[Path | None, typer.Option(metavar="FILE", help="Only these entities, one name per line.")]
 Queries = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A file of queries: triplets with ? for what is asked. Needs -o.")
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where answers go: .csv, .parquet or .jsonl.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answers to .csv, .parquet or .jsonl.")
 ]
+Reasons = Annotated[bool, typer.Option("--reasons", help="Add the most important path to each answer; takes longer.")]
 Shard = Annotated[str | None, typer.Option(metavar="I/N", help="Answer only part i of n of the file.")]
 
 
@@ -53,10 +54,14 @@ def predict(
     tail: Tail = None,
     count: Count = 10,
     exclude_known: ExcludeKnown = False,
+    any_type: AnyType = False,
+    seen: Seen = False,
     type_: CandidateType = None,
     candidates: Candidates = None,
+    reasons: Reasons = False,
     facts: Facts = None,
     more_facts: MoreFacts = None,
+    train_only: TrainOnly = False,
     queries: Queries = None,
     output: Output = None,
     shard: Shard = None,
@@ -64,66 +69,84 @@ def predict(
 ) -> None:
     """Name the best answers to a query.
 
-    A query is (head, relation, ?), (?, relation, tail) or (head, ?, tail): leave out what is asked.
+    A query is (head, relation, ?), (?, relation, tail) or (head, ?, tail): leave out what is asked. It is asked on all
+    facts that the run knows: train, valid and test. A fact that is known already is marked, and scored as if it were
+    not known. Where entities have types, answers have a type that the relation has on that side.
 
-    On other facts nothing is trained again: entities may be new, relations not. A file of queries that was
-    interrupted is gone on with.
+    On other facts nothing is trained again: entities may be new, relations not. An interrupted file of queries is
+    resumed by the same command.
     """
-    listed = None if candidates is None else tuple(_read_names(candidates))
-    wanted = Wanted(count, exclude_known, tuple(type_ or ()), listed)
-    if queries is not None:
-        if head or relation or tail or output is None:
-            raise QueryError("--queries FILE asks all that is in the file: give -o FILE too, and no query of your own")
+    if queries is not None and (head or relation or tail or output is None):
+        raise QueryError("--queries FILE asks all that is in the file: give -o FILE too, and no query of your own")
+    if queries is None and shard is not None:
+        raise QueryError("--shard is for a file of queries: give --queries FILE")
+    if output is not None:
         check_format(output)
-    elif output is not None or shard is not None:
-        raise QueryError("-o and --shard are for a file of queries: give --queries FILE")
-    predictor = open_predictor(runs, facts, more_facts)
-    if queries is not None and output is not None:
-        _answer_file(
-            predictor, queries, output, wanted, shard, _identity(runs, facts, more_facts, queries, wanted), json
-        )
+    predictor = open_predictor(runs, facts, more_facts, train_only=train_only)
+    listed = None if candidates is None else read_candidates(candidates, predictor.graph)
+    wanted = Wanted(count, exclude_known, any_type, seen, tuple(type_ or ()), listed)
+    asked = [(1, Query(head, relation, tail))]
+    if queries is not None:
+        asked = list(enumerate(read_queries(queries, predictor.graph), start=1))
+        for number, query in asked if wanted.restricts_entities else ():
+            if query.relation is None:
+                raise QueryError(
+                    f"query {number} asks for a relation, and types, candidates and --seen choose entities"
+                )
+    if output is None:
+        answers = ask(predictor, head, relation, tail, wanted)
+        rows = _rows(predictor, answers, reasons)
+        print_json(_document(answers, rows)) if json else _print(answers, rows, predictor.graph)
         return
-    answers = ask(predictor, head, relation, tail, wanted)
-    print_json(answers.document()) if json else _print(answers, predictor.graph)
 
+    def answer(query: Query) -> list[dict[str, Any]]:
+        return _rows(predictor, ask(predictor, query.head, query.relation, query.tail, wanted), reasons)
 
-def _answer_file(
-    predictor: Predictor, queries: Path, output: Path, wanted: Wanted, shard: str | None, identity: str, json: bool
-) -> None:
-    asked = list(enumerate(read_queries(queries, predictor.graph), start=1))
-    for number, query in asked if wanted.restricts_entities else ():
-        if query.relation is None:
-            raise QueryError(f"query {number} asks for a relation, and types and candidates restrict entities")
     part = asked[parse_shard(shard, len(asked))]
-    before = write_answers(
-        output,
-        part,
-        lambda query: ask(predictor, query.head, query.relation, query.tail, wanted),
-        f"{identity} {shard}",
-    )
+    identity = f"{_identity(runs, facts, more_facts, queries, wanted)} {asked[0]} {reasons} {train_only} {shard}"
+    before = write_answers(output, part, answer, identity, reasons=reasons)
     if before:
-        report_note(f"{before:,} queries had been answered before")
+        report_note(f"resumed: {before:,} {'query was' if before == 1 else 'queries were'} answered before")
     if json:
         print_json({"output": str(output), "queries": len(part), "answered_before": before})
     else:
-        print_text(f"{output}: the answers to {len(part):,} queries")
+        print_text(f"{output}: the answers to {len(part):,} {'query' if len(part) == 1 else 'queries'}")
 
 
-def _identity(runs: list[Path], facts: Path | None, more_facts: Path | None, queries: Path, wanted: Wanted) -> str:
+def _rows(predictor: Predictor, answers: Answers, reasons: bool) -> list[dict[str, Any]]:
+    """The rows of a query's answers, with the most important path of each if reasons are wanted."""
+    rows = answers.rows()
+    if reasons:
+        member = predictor.members[0]
+        for row in rows:
+            link = {**{role: row[role] for role in ("head", "relation", "tail")}, answers.asked: row["answer"]}
+            explanation = explain_named(member, **link, k=1)
+            row["reason"] = str(explanation.paths[0]) if explanation.paths else None
+    return rows
+
+
+def _document(answers: Answers, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    document = answers.to_dict()
+    for answer, row in zip(document["answers"], rows, strict=True):
+        answer |= {"reason": row["reason"]} if "reason" in row else {}
+    return document
+
+
+def _identity(
+    runs: list[Path], facts: Path | None, more_facts: Path | None, queries: Path | None, wanted: Wanted
+) -> str:
     """Of everything that answers depend on."""
     digest = hashlib.blake2b(repr(wanted).encode(), digest_size=16)
     of_runs = [run / name for run in runs for name in ("manifest.json", "model.safetensors")]
-    for file in [*of_runs, facts, more_facts, queries]:
-        digest.update(b"-" if file is None else hashlib.blake2b(file.read_bytes()).digest())
+    for source in [*of_runs, facts, more_facts, queries]:
+        is_folder = source is not None and source.is_dir()
+        files = sorted(file for file in source.rglob("*") if file.is_file()) if is_folder and source else [source]
+        for file in files:
+            digest.update(b"-" if file is None else hashlib.blake2b(file.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _read_names(file: Path) -> list[str]:
-    check_is_file(file)
-    return [line for _, line in numbered_lines(file) if not is_blank(line)]
-
-
-def _print(answers: Answers, graph: Graph) -> None:
+def _print(answers: Answers, rows: list[dict[str, Any]], graph: Graph) -> None:
     given = answers.query()
     labels = {
         role: (graph.relations if role == "relation" else graph.entities).label(
@@ -132,10 +155,17 @@ def _print(answers: Answers, graph: Graph) -> None:
         for role, name in given.items()
     }
     print_title(" ".join(f"{labels.get(role, QUESTION)}" for role in ("head", "relation", "tail")))
-    rows = [
-        (answer.rank, f"{answer.probability:.1%}", "known" if answer.known else "", answer.label) for answer in answers
-    ]
-    if rows:
-        print_table(rows, ("", "probability", "", answers.asked))
-    else:
+    if not rows:
         print_text("nothing is left: every candidate is a fact already")
+        return
+    cells = [
+        (row["rank"], f"{row['probability']:.1%}", "known" if row["known"] else "", row["label"])
+        + ((row["reason"] or "no path leads there",) if "reason" in row else ())
+        for row in rows
+    ]
+    print_table(cells, ("", "probability", "", answers.asked, *(["because"] if "reason" in rows[0] else [])))
+    if any(row["known"] for row in rows):
+        more = f"; {answers.more_known:,} more are not listed" if answers.more_known else ""
+        report_note(f"known: a fact of the graph already, scored as if it were not known{more}")
+    if answers.asked == "head":
+        report_note("to explain a head: nbfnet explain ... --asked head")

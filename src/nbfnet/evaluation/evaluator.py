@@ -27,7 +27,7 @@ def evaluate(
     split: Split = "test",
     *,
     ties: TiePolicy = "realistic",
-    filter: Filter = "known",
+    filtered_by: Filter = "known",
     any_type: bool = False,
     sample: int | None = None,
     seed: int = 0,
@@ -41,7 +41,7 @@ def evaluate(
         dataset: the links and their facts.
         split: whose links are asked.
         ties: where negatives with the answer's score stand; pairs that tie count half.
-        filter: which answers are not negatives, see ``RankingProtocol``.
+        filtered_by: which answers are not negatives, see ``RankingProtocol``.
         any_type: rank entities of every type, also of types that the relation does not have on that side.
         sample: ask only so many links, drawn by the seed.
         seed: of the sample, and of a homogeneous graph's negative pairs.
@@ -57,7 +57,7 @@ def evaluate(
             raise EvaluationError(f"ties can be {ties} only in a ranking: pairs that tie count half; leave it out")
         return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size, team=team)
     begin = time.perf_counter()
-    protocol = RankingProtocol.of(dataset, split, filter=filter, any_type=any_type)
+    protocol = RankingProtocol.of(dataset, split, filtered_by=filtered_by, any_type=any_type)
     total = len(protocol.links)
     links = protocol.links.take(draw_links(total, sample, seed))
     with stage(f"evaluating {dataset.name}, {split}") as progress:

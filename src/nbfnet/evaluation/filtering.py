@@ -27,27 +27,30 @@ class RankingProtocol:
     text: str
 
     @classmethod
-    def of(cls, dataset: Dataset, split: Split, *, filter: Filter = "known", any_type: bool = False) -> RankingProtocol:
+    def of(
+        cls, dataset: Dataset, split: Split, *, filtered_by: Filter = "known", any_type: bool = False
+    ) -> RankingProtocol:
         """The protocol of a knowledge graph.
 
         Args:
             dataset: the links and the facts.
             split: whose links are ranked.
-            filter: 'known' removes every known answer: facts, valid and test links of the graph that is asked.
+            filtered_by: 'known' removes every known answer: facts, valid and test links of the graph that is asked.
                 'facts' removes only the facts of an inductive dataset's graph, so that other held-out answers count
                 as wrong: what the paper's table of inductive results was measured by.
             any_type: rank entities of every type, also where types say that they cannot be the answer.
         """
         facts, links = facts_of(dataset, split), links_of(dataset, split)
         if dataset.test_graph is None:
-            held_out, graph = (dataset.valid, dataset.test), "train + valid + test"
+            held_out, graph = dataset.valid.concatenate(dataset.test), "train + valid + test"
         elif split == "test":
-            held_out, graph = (dataset.test_graph_valid, dataset.test), "facts + valid + test of the test graph"
+            held_out = dataset.test_graph_valid.concatenate(dataset.test)
+            graph = "facts + valid + test of the test graph"
         else:
-            held_out, graph = (dataset.valid,), "train + valid of the training graph"
-        everything = KnownAnswers.of(facts, facts.triplets, *held_out)
+            held_out, graph = dataset.valid, "train + valid of the training graph"
+        everything = KnownAnswers.of(facts, facts.triplets, held_out)
         known = everything
-        if filter == "facts" and dataset.test_graph is not None:
+        if filtered_by == "facts" and dataset.test_graph is not None:
             known = KnownAnswers.of(facts, facts.triplets)
             graph = f"the facts of the {'test' if split == 'test' else 'training'} graph, and the answer itself"
         possible = None if any_type else PossibleAnswers.of(facts)

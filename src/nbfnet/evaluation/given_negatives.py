@@ -32,20 +32,20 @@ _OGB_METRICS = {"mrr_list": "mrr", "hits@1_list": "hits@1", "hits@3_list": "hits
 
 def evaluate_by_protocol(
     scorer: Scorer, dataset: Dataset, split: Split, negatives: GivenNegatives | None, **options: Unpack[Options]
-) -> tuple[RankingResult | PairResult, dict[str, float] | None]:
+) -> RankingResult | PairResult:
     """As ``evaluate_given`` where negatives come with the dataset, as ``evaluate`` where none do."""
     if negatives is None:
-        return evaluate(scorer, dataset, split, **options), None
-    for of_ranking in ("filter", "any_type"):  # given negatives leave nothing to filter
-        options.pop(of_ranking, None)  # type: ignore[misc]
-    return evaluate_given(scorer, dataset, split, negatives, **options)
+        return evaluate(scorer, dataset, split, **options)
+    options.pop("filtered_by", None)  # given negatives leave nothing to filter
+    options.pop("any_type", None)
+    return evaluate_given(scorer, dataset, split, negatives, **options)  # type: ignore[misc]
 
 
 class Options(TypedDict, total=False):
     """How a split is evaluated, see ``evaluate``."""
 
     ties: TiePolicy
-    filter: Filter
+    filtered_by: Filter
     any_type: bool
     sample: int | None
     seed: int
@@ -63,11 +63,10 @@ def evaluate_given(
     seed: int = 0,
     batch_size: int = 16,
     team: Team = ALONE,
-) -> tuple[RankingResult, dict[str, float] | None]:
+) -> RankingResult:
     """Rank the answers of a split's links against their given negatives; arguments as of ``evaluate``.
 
-    Returns:
-        The result, and the metrics of ogb's own evaluator on the same scores; None where ogb is not installed.
+    The result has the metrics of ogb's own evaluator too, if that package is installed.
 
     Raises:
         EvaluationError: the split has no links, or a score is not a number.
@@ -82,7 +81,7 @@ def evaluate_given(
         tail = _scores(scorer, links.head, links.relation, tails, batch_size, team, lambda done: report(done / 2))
         head = _scores(scorer, links.tail, backwards, heads, batch_size, team, lambda done: report((1 + done) / 2))
     ranks = LinkRanks(head=_ranks(head), tail=_ranks(tail))
-    result = RankingResult(
+    return RankingResult(
         dataset=dataset.name,
         split=split,
         protocol=f"OGB: heads and tails, each against {negatives.tail.shape[1]} given negatives",
@@ -92,8 +91,8 @@ def evaluate_given(
         by_relation=(),
         sample=describe_sample(ranks, ties, len(given), seed),
         seconds=time.perf_counter() - begin,
+        ogb=ogb_metrics(dataset.name, np.concatenate([tail, head])),
     )
-    return result, ogb_metrics(dataset.name, np.concatenate([tail, head]))
 
 
 def _scores(

@@ -37,7 +37,7 @@ class RankMetrics:
             hits_10_50=float(np.mean(sampled_hits(rank, ranks.negatives))),
         )
 
-    def document(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         """By their usual names."""
         return {
             "mr": self.mr,

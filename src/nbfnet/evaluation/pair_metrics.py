@@ -23,7 +23,7 @@ class PairMetrics:
         """The metrics of the scores of edges (positive,) and of pairs without an edge (negative,)."""
         return cls(auroc(positive, negative), average_precision(positive, negative))
 
-    def document(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         """By their usual names."""
         return asdict(self)
 

@@ -1,9 +1,9 @@
-"""Results of an evaluation, frozen and typed; ``document()`` is the JSON of ``nbfnet evaluate``."""
+"""Results of an evaluation, frozen and typed; ``to_dict()`` is the JSON of ``nbfnet evaluate``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from nbfnet.evaluation.filtering import Split
@@ -12,6 +12,7 @@ from nbfnet.evaluation.link_sample import mean_interval
 from nbfnet.evaluation.metrics import RankMetrics
 from nbfnet.evaluation.pair_metrics import PairMetrics
 from nbfnet.evaluation.ranks import TiePolicy
+from nbfnet.tables import data_frame
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class DirectedMetrics:
         parts = (ranks.both, ranks.head, ranks.tail)
         return cls(len(ranks.head), *(RankMetrics.of(part, ties) for part in parts))
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"links": self.links, "head": self.head.document(), "tail": self.tail.document()}
+        return {"links": self.links, "head": self.head.to_dict(), "tail": self.tail.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Sample:
     metric: str
     interval: tuple[float, float]
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         interval = {f"{self.metric}_interval": list(self.interval)}
         return {"links": self.links, "of": self.of, "seed": self.seed, **interval}
@@ -71,7 +72,7 @@ def describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) ->
     return Sample(drawn, total, seed, "mrr", mean_interval(reciprocal, total))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankingResult:
     """How well the answers of a knowledge graph's links rank."""
 
@@ -84,13 +85,15 @@ class RankingResult:
     by_relation: tuple[RelationMetrics, ...]  # only relations that have a link, in the order of their ids
     sample: Sample | None
     seconds: float
+    ogb: Mapping[str, float] | None = None  # by ogb's own evaluator, where negatives come with the dataset
+    baselines: Mapping[str, RankMetrics] = field(default_factory=dict)  # what methods reach that learn nothing
 
     @property
     def metrics(self) -> RankMetrics:
         """Over heads and tails together: what papers report."""
         return self.overall.both
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The JSON of ``nbfnet evaluate``."""
         return {
             "dataset": self.dataset,
@@ -98,19 +101,28 @@ class RankingResult:
             "protocol": self.protocol,
             "ties": self.ties,
             "queries": 2 * self.overall.links,
-            "metrics": self.metrics.document(),
-            "by_direction": {"head": self.overall.head.document(), "tail": self.overall.tail.document()},
-            "by_category": {name: metrics.document() for name, metrics in self.by_category.items()},
+            "metrics": self.metrics.to_dict(),
+            "by_direction": {"head": self.overall.head.to_dict(), "tail": self.overall.tail.to_dict()},
+            "by_category": {name: metrics.to_dict() for name, metrics in self.by_category.items()},
             "by_relation": [
-                {"relation": row.relation, "category": row.category, **row.metrics.document()}
+                {"relation": row.relation, "category": row.category, **row.metrics.to_dict()}
                 for row in self.by_relation
             ],
-            "sample": None if self.sample is None else self.sample.document(),
+            "sample": None if self.sample is None else self.sample.to_dict(),
             "seconds": self.seconds,
+            **({} if self.ogb is None else {"ogb": dict(self.ogb)}),
+            **_baselines(self.baselines),
         }
 
+    def to_pandas(self) -> Any:
+        """One row for each scorer: this network, then the baselines."""
+        return _table(self.metrics, self.baselines)
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return _summary(self)
+
+
+@dataclass(frozen=True, repr=False)
 class PairResult:
     """How well a homogeneous graph's links are told from pairs without an edge."""
 
@@ -121,8 +133,9 @@ class PairResult:
     metrics: PairMetrics
     sample: Sample | None
     seconds: float
+    baselines: Mapping[str, PairMetrics] = field(default_factory=dict)  # what methods reach that learn nothing
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The JSON of ``nbfnet evaluate``."""
         return {
             "dataset": self.dataset,
@@ -130,8 +143,35 @@ class PairResult:
             "protocol": self.protocol,
             "ties": "realistic",  # both metrics count a tie as half, or as one step of the curve
             "queries": 2 * self.links,
-            "metrics": self.metrics.document(),
+            "metrics": self.metrics.to_dict(),
             "by_category": {},
-            "sample": None if self.sample is None else self.sample.document(),
+            "sample": None if self.sample is None else self.sample.to_dict(),
             "seconds": self.seconds,
+            **_baselines(self.baselines),
         }
+
+    def to_pandas(self) -> Any:
+        """One row for each scorer: this network, then the baselines."""
+        return _table(self.metrics, self.baselines)
+
+    def __repr__(self) -> str:
+        return _summary(self)
+
+
+Metrics = RankMetrics | PairMetrics
+
+
+def _baselines(baselines: Mapping[str, Metrics]) -> dict[str, Any]:
+    if not baselines:
+        return {}
+    return {"baselines": {name: metrics.to_dict() for name, metrics in baselines.items()}}
+
+
+def _table(metrics: Metrics, baselines: Mapping[str, Metrics]) -> Any:
+    scorers = {"this network": metrics, **baselines}
+    return data_frame([{"scorer": name, **found.to_dict()} for name, found in scorers.items()])
+
+
+def _summary(result: RankingResult | PairResult) -> str:
+    metrics = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.to_dict().items())
+    return f"<{type(result).__name__} {result.dataset}, {result.split}: {metrics}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -97,6 +97,12 @@ class Dataset:
     def kind(self) -> Literal["knowledge", "homogeneous", "inductive"]:
         """What sort of task this is."""
         return "inductive" if self.test_graph is not None else self.train.kind
+
+    @cached_property
+    def known_graph(self) -> Graph:
+        """The training graph with every known link: the valid ones, and the test ones if they are of this graph."""
+        held_out = self.valid if self.test_graph is not None else self.valid.concatenate(self.test)
+        return replace(self.train, triplets=self.train.triplets.concatenate(held_out))
 
     @property
     def facts_of_test(self) -> Graph:

@@ -13,7 +13,6 @@ from nbfnet.errors import GraphFormatError, QueryError
 from nbfnet.graph.atomic import replacing
 from nbfnet.graph.database import connect, execute
 from nbfnet.graph.reading.opening import plain_name
-from nbfnet.prediction.answers import Answers
 from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
 
@@ -28,7 +27,9 @@ _COLUMNS = {
     "answer": "VARCHAR",
     "label": "VARCHAR",
     "probability": "DOUBLE",
+    "score": "DOUBLE",
     "known": "BOOLEAN",
+    "reason": "VARCHAR",  # the best path, where reasons are asked for
 }
 
 
@@ -41,8 +42,10 @@ def check_format(file: Path) -> None:
 def write_answers(
     file: Path,
     queries: Sequence[tuple[int, Query]],
-    answer: Callable[[Query], Answers],
+    answer: Callable[[Query], list[dict[str, Any]]],
     identity: str,
+    *,
+    reasons: bool = False,
 ) -> int:
     """Answer numbered queries into a file; returns how many had been answered before an interruption.
 
@@ -51,8 +54,9 @@ def write_answers(
     Args:
         file: its ending says the format.
         queries: with their numbers.
-        answer: answers one.
+        answer: the rows of one query's answers.
         identity: of everything that the answers depend on; what was begun with another one is begun anew.
+        reasons: whether the rows have a reason.
 
     Raises:
         GraphFormatError: the ending stands for no format, or the disk is full.
@@ -63,11 +67,12 @@ def write_answers(
         done = _resume(partial, identity)
         with partial.open("a", encoding="utf-8") as rows, stage(f"answering {len(queries):,} queries") as report:
             for position, (number, query) in enumerate(queries[done:], start=done):
-                lines = [json.dumps(row, ensure_ascii=False) for row in _rows(number, answer(query))]
+                rows_of = [{"query": number, **row} for row in answer(query)]
+                lines = [json.dumps(row, ensure_ascii=False) for row in rows_of]
                 rows.write("\n".join([*lines, json.dumps({"done": position + 1})]) + "\n")
                 rows.flush()
                 report((position + 1) / len(queries))
-        _convert(partial, file)
+        _convert(partial, file, [name for name in _COLUMNS if reasons or name != "reason"])
     except (OSError, duckdb.Error) as error:
         remedy = "make room or choose another place; what was answered is kept, and the same command goes on from there"
         raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
@@ -98,31 +103,14 @@ def _parse(line: bytes) -> dict[str, Any]:
         return {}
 
 
-def _rows(number: int, answers: Answers) -> list[dict[str, Any]]:
-    given = {"head": answers.head, "relation": answers.relation, "tail": answers.tail}
-    return [
-        {
-            "query": number,
-            **given,
-            "asked": answers.asked,
-            "rank": answer.rank,
-            "answer": answer.name,
-            "label": answer.label,
-            "probability": answer.probability,
-            "known": answer.known,
-        }
-        for answer in answers
-    ]
-
-
-def _convert(partial: Path, file: Path) -> None:
+def _convert(partial: Path, file: Path, names: Sequence[str]) -> None:
     """CSV and Parquet are written by DuckDB; JSON lines are the rows as they are."""
     with replacing(file) as target:
         if file.suffix.casefold() == ".jsonl":
             with partial.open("rb") as lines, target.open("wb") as rows:
                 rows.writelines(line for line in lines if b'"rank"' in line)
             return
-        columns = ", ".join(f"'{name}': '{kind}'" for name, kind in _COLUMNS.items())
+        columns = ", ".join(f"'{name}': '{_COLUMNS[name]}'" for name in names)
         options = "FORMAT csv, HEADER" if file.suffix.casefold() == ".csv" else "FORMAT parquet"
         with plain_name(partial) as source:
             rows_of = f"read_json({_quoted(source)}, format = 'newline_delimited', columns = {{{columns}}})"

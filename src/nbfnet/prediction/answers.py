@@ -7,28 +7,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+from nbfnet.tables import data_frame
+
 QUESTION = "?"  # stands for what is asked
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One candidate, with the probability that it is right."""
+    """One candidate, with the probability that it is right.
 
-    rank: int  # from 1
+    A known fact is scored as if it were not known: its rank and its probability are those of a prediction.
+    """
+
+    rank: int  # from 1, among all candidates
     name: str
-    label: str  # what a person reads in place of the name; often the same
+    label: str  # what a person reads instead of the name; often the same
     probability: float
     known: bool  # whether the graph has it as a fact already
+    score: float = 0.0  # the logit; of several networks together, the mean of their probabilities
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answers(Sequence[Answer]):
-    """The best answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail); None is what was asked."""
+    """The best answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail); None is what was asked.
+
+    Known facts are listed whatever their rank, up to as many as answers were asked for.
+    """
 
     head: str | None
     relation: str | None
     tail: str | None
     answers: tuple[Answer, ...]
+    more_known: int = 0  # known facts that are not listed
 
     @property
     def asked(self) -> str:
@@ -53,21 +63,44 @@ class Answers(Sequence[Answer]):
         parts = {"head": self.head, "relation": self.relation, "tail": self.tail}
         return {role: name for role, name in parts.items() if name is not None}
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The JSON of ``nbfnet predict``; a label is there only where it is not the name itself."""
         return {
             "query": self.query(),
+            "asked": self.asked,
             "answers": [
                 {
                     "rank": answer.rank,
                     self.asked: answer.name,
                     **({"label": answer.label} if answer.label != answer.name else {}),
                     "probability": answer.probability,
+                    "score": answer.score,
                     "known": answer.known,
                 }
                 for answer in self.answers
             ],
+            "more_known": self.more_known,
         }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each answer, with the query: what a file of answers holds."""
+        given = {"head": self.head, "relation": self.relation, "tail": self.tail, "asked": self.asked}
+        return [
+            {
+                **given,
+                "rank": answer.rank,
+                "answer": answer.name,
+                "label": answer.label,
+                "probability": answer.probability,
+                "score": answer.score,
+                "known": answer.known,
+            }
+            for answer in self.answers
+        ]
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return data_frame(self.rows())
 
     def __str__(self) -> str:
         lines = [
@@ -75,6 +108,9 @@ class Answers(Sequence[Answer]):
             for answer in self.answers
         ]
         return "\n".join([self._title(), *lines])
+
+    def __repr__(self) -> str:
+        return f"<Answers {self}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -88,3 +124,12 @@ class Answers(Sequence[Answer]):
     def _title(self) -> str:
         parts = (self.head, self.relation, self.tail)
         return f"({', '.join(QUESTION if part is None else part for part in parts)})"
+
+
+class AnswersOfMany(list[Answers]):
+    """The answers to several queries, in their order."""
+
+    def to_pandas(self) -> Any:
+        """All rows as one pandas DataFrame; the column ``query`` counts from 1."""
+        rows = [{"query": number, **row} for number, answers in enumerate(self, start=1) for row in answers.rows()]
+        return data_frame(rows)

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbfnet.errors import QueryError
+from nbfnet.errors import QueryError, UnknownNameError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32
 from nbfnet.prediction.answers import Answer, Answers
 from nbfnet.prediction.predictor import Predictor, Ranking
+from nbfnet.sampling.possible_answers import Mask, seen_answers
+
+_MOST_ANSWERS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -21,13 +24,15 @@ class Wanted:
 
     k: int = 10
     exclude_known: bool = False  # only what is not a fact yet
+    any_type: bool = False  # also entities of types that the relation does not have on that side
+    seen: bool = False  # only entities that some fact has in that place
     types: tuple[str, ...] = ()  # only entities of these types
     candidates: tuple[str, ...] | None = None  # only these entities
 
     @property
     def restricts_entities(self) -> bool:
-        """Whether some entities are no answers."""
-        return bool(self.types) or self.candidates is not None
+        """Whether the question says which entities may be answers."""
+        return self.seen or bool(self.types) or self.candidates is not None
 
 
 def ask(
@@ -43,57 +48,87 @@ def ask(
     """
     wanted = wanted or Wanted()
     graph = predictor.graph
-    if wanted.k < 1:
-        raise QueryError(f"{wanted.k} answers were asked for: ask for at least 1")
+    if not 1 <= wanted.k <= _MOST_ANSWERS:
+        raise QueryError(f"{wanted.k} answers were asked for: ask for 1 to {_MOST_ANSWERS:,}")
     if graph.kind == "homogeneous" and relation is None:
         relation = graph.relations[0]
     if sum(part is None for part in (head, relation, tail)) != 1:
+        given = ", ".join(role for role, part in zip(_ROLES, (head, relation, tail), strict=True) if part is not None)
         raise QueryError(
-            "leave out exactly one of head, relation and tail: it is what is asked; "
-            f"given were head {head!r}, relation {relation!r}, tail {tail!r}"
+            "leave out exactly one of head, relation and tail, which is what is asked; "
+            f"{f'you gave {given}' if given else 'you gave none of them'}"
         )
     ids = graph.entities, graph.relations
     u, v = (None if name is None else ids[0].find(name) for name in (head, tail))
     q = None if relation is None else ids[1].find(relation)
     ranking = _rank(predictor, u, q, v, wanted)
     vocabulary = ids[1] if q is None else ids[0]
+    columns = (ranking.rank, ranking.candidate, ranking.score, ranking.probability, ranking.known)
     answers = tuple(
-        Answer(rank, vocabulary[candidate], vocabulary.label(candidate), probability, known)
-        for rank, (candidate, probability, known) in enumerate(
-            zip(ranking.candidate.tolist(), ranking.probability.tolist(), ranking.known.tolist(), strict=True), start=1
-        )
+        Answer(rank, vocabulary[candidate], vocabulary.label(candidate), probability, known, score)
+        for rank, candidate, score, probability, known in zip(*(part.tolist() for part in columns), strict=True)
     )
     given_head, given_tail = (None if node is None else ids[0][node] for node in (u, v))
-    return Answers(given_head, None if q is None else ids[1][q], given_tail, answers)
+    return Answers(given_head, None if q is None else ids[1][q], given_tail, answers, ranking.more_known)
+
+
+_ROLES = ("head", "relation", "tail")
 
 
 def _rank(predictor: Predictor, u: int | None, q: int | None, v: int | None, wanted: Wanted) -> Ranking:
     graph = predictor.graph
     if u is not None and v is not None:
         if wanted.restricts_entities:
-            raise QueryError("types and candidates restrict entities, and a relation is asked: leave them out")
+            raise QueryError("a relation is asked, and types, candidates and --seen choose entities: leave them out")
         return predictor.relations(u, v, wanted.k, exclude_known=wanted.exclude_known)
     assert q is not None
     source = u if u is not None else v
     assert source is not None
     backwards = u is None and graph.kind != "homogeneous"
     asked = invert(q, graph.num_relations) if backwards else q
-    candidates = _candidates(graph, wanted)
-    return predictor.tails(source, asked, wanted.k, exclude_known=wanted.exclude_known, candidates=candidates)
+    possible = _possible(predictor, asked, wanted)
+    return predictor.tails(source, asked, wanted.k, exclude_known=wanted.exclude_known, possible=possible)
 
 
-def _candidates(graph: Graph, wanted: Wanted) -> Int32 | None:
-    if not wanted.restricts_entities:
-        return None
-    allowed = np.arange(graph.num_nodes, dtype=np.int32)
+def _possible(predictor: Predictor, relation: int, wanted: Wanted) -> Mask | None:
+    """(node,) which entities may be answers: what the question says, or else those of a possible type; None: all."""
+    graph = predictor.graph
+    masks = []
     if wanted.candidates is not None:
-        allowed = np.array([graph.entities.find(name) for name in wanted.candidates], dtype=np.int32)
+        masks.append(np.isin(np.arange(graph.num_nodes), candidate_ids(graph, wanted.candidates)))
     if wanted.types:
-        allowed = allowed[np.isin(_types(graph)[allowed], _type_ids(graph, wanted.types))]
-    if not len(allowed):
-        what = "has the types that are asked for" if wanted.types else "is listed"
-        raise QueryError(f"no candidate {what}; ask for others, or leave them out")
-    return allowed
+        masks.append(np.isin(_types(graph), _type_ids(graph, wanted.types)))
+    if wanted.seen:
+        masks.append(seen_answers(graph, relation))
+    if not masks and not wanted.any_type and predictor.possible is not None:
+        masks.append(predictor.possible.mask(relation))
+    if not masks:
+        return None
+    possible: Mask = np.logical_and.reduce(masks)
+    if not possible.any():
+        raise QueryError("no entity fits all of the given types, candidates and --seen: give fewer of them")
+    return possible
+
+
+def candidate_ids(graph: Graph, names: Iterable[str]) -> Int32:
+    """The ids of candidates by name.
+
+    Raises:
+        QueryError: lists all that the graph does not have.
+    """
+    found, faults = [], []
+    for name in names:
+        try:
+            found.append(graph.entities.find(name))
+        except UnknownNameError as error:
+            faults.append(str(error))
+    if faults:
+        more = f"\n  ... and {len(faults) - 20} more" if len(faults) > 20 else ""
+        listed = "".join(f"\n  {fault}" for fault in faults[:20])
+        raise QueryError(
+            f"{len(faults)} of the candidates {'is' if len(faults) == 1 else 'are'} unknown:{listed}{more}"
+        )
+    return np.array(found, dtype=np.int32)
 
 
 def _types(graph: Graph) -> Int32:

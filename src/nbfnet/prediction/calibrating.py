@@ -19,6 +19,6 @@ def calibrate_run(folder: RunFolder, dataset: Dataset) -> None:
     device = folder.config().training.device
     network, epoch = folder.network_and_epoch(dataset, device)
     scorer = NetworkScorer(network, dataset.train.message_csr, device)
-    document = calibrate(scorer, dataset).document()
+    document = calibrate(scorer, dataset).to_dict()
     with suppress(BlockingIOError), alone_in(folder.path, wait=False):
         folder.update(calibration={"epoch": epoch, **document})

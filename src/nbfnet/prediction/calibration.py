@@ -16,6 +16,7 @@ from nbfnet.graph.triplets import Float64, Int32, Triplets
 from nbfnet.prediction.isotonic import IsotonicCurve
 from nbfnet.progress import stage
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.possible_answers import PossibleAnswers, has_self_loops
 
 CANDIDATES = 10  # the best of each query, as they are shown to people
 _FOLDS = 2
@@ -35,7 +36,7 @@ class Calibration:
         """P(the candidate is the held-out answer)."""
         return sigmoid(logit) if self.curve is None else self.curve(logit)
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data, for the manifest."""
         curve = self.curve
         knots = {} if curve is None else {"logit": curve.x.tolist(), "probability": curve.y.tolist()}
@@ -98,8 +99,12 @@ def sigmoid(logit: Float64) -> Float64:
 
 
 def _best_candidates(scorer: Scorer, dataset: Dataset, links: Triplets, report: Any) -> tuple[Float64, Float64, Int32]:
-    """(candidate,) logits of the best candidates, whether each is the answer, and whose query it is."""
+    """(candidate,) logits of the best candidates, whether each is the answer, and whose query it is.
+
+    Candidates are those that a prediction lists: not the source itself, nor entities of an impossible type.
+    """
     graph = dataset.train
+    possible, has_loops = PossibleAnswers.of(graph), has_self_loops(graph)
     asked = queries_of(graph, links)
     known = KnownAnswers.of(graph, graph.triplets, dataset.valid)
     logits, answers, owners = [], [], []
@@ -113,6 +118,10 @@ def _best_candidates(scorer: Scorer, dataset: Dataset, links: Triplets, report: 
             answer = int(asked.tail[query])
             others = known.of_query(int(asked.head[query]), int(asked.relation[query]))
             row[others[others != answer]] = -np.inf
+            if not has_loops[asked.relation[query]]:
+                row[asked.head[query]] = -np.inf
+            if possible is not None:
+                row[~possible.mask(int(asked.relation[query]))] = -np.inf
             best = top_k(row, CANDIDATES)
             best = best[np.isfinite(row[best])]
             logits.append(row[best])

@@ -7,21 +7,23 @@ from pathlib import Path
 
 from nbfnet.graph.extension import described_as, with_facts
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.reading.read import read
 from nbfnet.prediction.calibration import Calibration
 from nbfnet.prediction.predictor import Member, Predictor
-from nbfnet.training.new_facts import on_known_relations
+from nbfnet.training.new_facts import on_known_relations, read_facts
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import device_of
 
 
-def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_facts: Path | None = None) -> Predictor:
-    """The networks of run folders, on the graph that the first learned from, or on other facts.
+def open_predictor(
+    folders: Sequence[Path], facts: Path | None = None, more_facts: Path | None = None, *, train_only: bool = False
+) -> Predictor:
+    """The networks of run folders, on every fact that the first run knows, or on other facts.
 
     Args:
         folders: one run, or several that answer together.
-        facts: a file of a whole graph, in place of the one that was learned; readable names and types are kept.
-        more_facts: a file of facts that join it.
+        facts: a file or a folder of a whole graph, instead of the run's own; readable names and types are kept.
+        more_facts: a file or a folder of facts that join it.
+        train_only: leave out the run's valid and test links, for studies.
 
     Raises:
         RunFolderError: a folder is not there, damaged or foreign.
@@ -29,11 +31,12 @@ def open_predictor(folders: Sequence[Path], facts: Path | None = None, more_fact
     """
     runs = [RunFolder.open(folder) for folder in folders]
     learned = [run.dataset() for run in runs]
-    graph = first = learned[0].train
+    first = learned[0].train
+    graph = first if train_only else learned[0].known_graph
     if facts is not None:
-        graph = described_as(on_known_relations(read(facts), first, facts), first)
+        graph = described_as(on_known_relations(read_facts(facts, first), first, facts), first)
     if more_facts is not None:
-        graph = with_facts(graph, on_known_relations(read(more_facts), first, more_facts))
+        graph = with_facts(graph, on_known_relations(read_facts(more_facts, first), first, more_facts))
     return make_predictor(graph, runs, learned)
 
 
@@ -56,4 +59,4 @@ def _member(graph: Graph, run: RunFolder, dataset: Dataset, device: str) -> Memb
     same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
     numbered = graph if same else on_known_relations(graph, learned, run.path)
     network, epoch = run.network_and_epoch(dataset, device)
-    return Member(network, calibration_of(run, epoch), numbered)
+    return Member(network, calibration_of(run, epoch), numbered, run.config().training.hiding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -12,10 +13,14 @@ from nbfnet.errors import QueryError
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import base, invert, is_inverse
-from nbfnet.graph.triplets import Float64, Int32, Int64
+from nbfnet.graph.triplets import Float64, Int64
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.prediction.calibration import Calibration, top_k
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.possible_answers import Mask, PossibleAnswers, has_self_loops
+from nbfnet.sampling.query_edges import Hiding, QueryEdges
+
+Fact = tuple[int, int, int]  # source, relation, target
 
 
 @dataclass(frozen=True)
@@ -25,57 +30,126 @@ class Member:
     network: NeuralBellmanFordNetwork
     calibration: Calibration
     graph: Graph  # the facts, with the relations numbered as this network learned them
+    hiding: Hiding  # which edges training hid with an asked fact
+
+    @cached_property
+    def query_edges(self) -> QueryEdges:
+        """Finds the edges to hide when a known fact is asked."""
+        return QueryEdges(self.graph.message_csr, self.graph.kind, self.hiding)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The best candidates of a query, best first."""
+    """The best candidates of a query, best first, and known facts that are not among them."""
 
-    candidate: Int64  # (k,) nodes, or relations
-    probability: Float64  # (k,)
-    known: np.ndarray[tuple[int], np.dtype[np.bool_]]  # (k,) whether it is a fact already
+    rank: Int64  # (answer,) from 1, among all candidates
+    candidate: Int64  # (answer,) nodes, or relations
+    score: Float64  # (answer,) what they are ordered by: the logit, or the mean probability of several networks
+    probability: Float64  # (answer,)
+    known: Mask  # (answer,) whether it is a fact already
+    more_known: int  # known facts that are not listed
 
 
 class Predictor:
-    """Answers queries by number; several networks answer together, by the mean of their probabilities."""
+    """Answers queries by number; several networks answer together, by the mean of their probabilities.
+
+    A network learns with the asked fact hidden from it. So a known fact is scored as if it were not known, by hiding
+    what training would have hidden with it.
+    """
 
     def __init__(self, graph: Graph, members: Sequence[Member], device: str = "cpu") -> None:
         """``graph`` numbers entities and relations as queries and answers do; a member's may number relations anew."""
         assert members
-        self.graph, self.members = graph, tuple(members)
+        self.graph, self.members, self._device = graph, tuple(members), device
         self._scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]
         self._relation = [member.graph.relations.ids(graph.relations) for member in members]  # (relation,) of each
         self._known = KnownAnswers.of(graph, graph.triplets)
+        self._has_loops = has_self_loops(graph)
+        self.possible = PossibleAnswers.of(graph)
 
     def tails(
-        self, source: int, relation: int, k: int, *, exclude_known: bool = False, candidates: Int32 | None = None
+        self, source: int, relation: int, k: int, *, exclude_known: bool = False, possible: Mask | None = None
     ) -> Ranking:
-        """The best v for (source, relation, v); an inverse relation asks for heads."""
-        order, probability = self._score_nodes(source, relation)
+        """The k best v for (source, relation, v), and the known ones; an inverse relation asks for heads.
+
+        ``possible`` (node,) says which nodes may be answers. The source itself is an answer only where a fact of the
+        relation joins a node with itself.
+        """
+        allowed = np.ones(self.graph.num_nodes, dtype=np.bool_) if possible is None else possible.copy()
+        allowed[source] &= self._has_loops[relation]
         known = self._known.of_query(source, relation)
-        allowed = np.ones(self.graph.num_nodes, dtype=np.bool_)
-        if candidates is not None:
-            allowed[:] = False
-            allowed[candidates] = True
-        if exclude_known:
-            allowed[known] = False
-        nodes = np.flatnonzero(allowed)
-        best = nodes[top_k(order[nodes], k)]
-        return Ranking(best, probability[best], np.isin(best, known))
+        known = known[allowed[known]]
+        allowed[known] = False
+        table = self._score_nodes(source, relation)
+        facts = {} if exclude_known else {node: (source, relation, node) for node in known.tolist()}
+        return self._rank(table, np.flatnonzero(allowed), facts, k)
 
     def relations(self, source: int, target: int, k: int, *, exclude_known: bool = False) -> Ranking:
-        """The best q for (source, q, target)."""
+        """The k best q for (source, q, target), and the known ones."""
         count = self.graph.num_relations
         logits = []
         for scorer, ids in zip(self._scorers, self._relation, strict=True):
             every = torch.from_numpy(ids).long()
             nodes = torch.full((count,), source), torch.full((count, 1), target)
             logits.append(scorer.score(nodes[0], every, nodes[1])[:, 0].double().cpu().numpy())
-        order, probability = self._combine(logits)
-        known = np.array([target in self._known.of_query(source, q) for q in range(count)], dtype=np.bool_)
-        allowed = np.flatnonzero(~known) if exclude_known else np.arange(count)
-        best = allowed[top_k(order[allowed], k)]
-        return Ranking(best, probability[best], known[best])
+        is_known = np.array([self.is_known(source, q, target) for q in range(count)], dtype=np.bool_)
+        facts = {} if exclude_known else {q: (source, q, target) for q in np.flatnonzero(is_known).tolist()}
+        return self._rank(self._combine(logits), np.flatnonzero(~is_known), facts, k)
+
+    def score(self, source: Int64, relation: Int64, target: Int64) -> tuple[Float64, Float64]:
+        """Scores and probabilities (query, candidate) of targets (query, candidate), with every fact in place."""
+        logits = []
+        for i, scorer in enumerate(self._scorers):
+            learned = np.array([self._learned(i, r) for r in relation.tolist()], dtype=np.int64)
+            ids = (torch.from_numpy(np.ascontiguousarray(part, dtype=np.int64)) for part in (source, learned, target))
+            logits.append(scorer.score(*ids).double().cpu().numpy())
+        return self._combine(logits)
+
+    def is_known(self, source: int, relation: int, target: int) -> bool:
+        """Whether the graph has a triplet as a fact."""
+        return bool(target in self._known.of_query(source, relation))
+
+    def score_as_new(self, source: int, relation: int, target: int) -> tuple[float, float]:
+        """The score and the probability of a triplet, as if the graph did not have it."""
+        logits = []
+        for i, member in enumerate(self.members):
+            learned = self._learned(i, relation)
+            edges = member.query_edges.without(source, learned, target)
+            scorer = NetworkScorer(member.network, edges, self._device)
+            ids = torch.tensor([source]), torch.tensor([learned]), torch.tensor([[target]])
+            logits.append(scorer.score(*ids).double().cpu().numpy()[0])
+        score, probability = self._combine(logits)
+        return float(score[0]), float(probability[0])
+
+    def _rank(self, table: tuple[Float64, Float64], new: Int64, facts: dict[int, Fact], k: int) -> Ranking:
+        """The k best candidates, and known ones whatever their rank.
+
+        Args:
+            table: scores and probabilities (candidate,) with every fact in place.
+            new: the candidates that are not known.
+            facts: the known candidates, each with its fact. The k that score best are listed.
+            k: how many answers.
+        """
+        score, probability = table
+        best = new[top_k(score[new], k)]
+        listed = sorted(facts, key=lambda candidate: (-score[candidate], candidate))[:k]
+        as_new = [(*self.score_as_new(*facts[candidate]), candidate) for candidate in listed]
+        as_new.sort(key=lambda entry: (-entry[0], entry[2]))
+        known_score = np.array([s for s, _, _ in as_new], dtype=np.float64)
+        rank = [
+            1 + np.arange(len(best)) + [np.count_nonzero(known_score > s) for s in score[best]],
+            1 + np.arange(len(as_new)) + [np.count_nonzero(score[new] >= s) for s in known_score],
+        ]
+        columns = [
+            np.concatenate(rank).astype(np.int64),
+            np.concatenate([best, np.array([c for _, _, c in as_new], dtype=np.int64)]),
+            np.concatenate([score[best], known_score]),
+            np.concatenate([probability[best], [p for _, p, _ in as_new]]),
+            np.arange(len(best) + len(as_new)) >= len(best),
+        ]
+        order = np.argsort(columns[0])
+        order = order[(columns[0][order] <= k) | columns[4][order]]
+        return Ranking(*(column[order] for column in columns), more_known=len(facts) - len(listed))
 
     def _score_nodes(self, source: int, relation: int) -> tuple[Float64, Float64]:
         logits = [

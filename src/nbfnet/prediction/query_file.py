@@ -10,8 +10,9 @@ from pathlib import Path
 from nbfnet.errors import GraphFormatError, UnknownNameError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.reading.columns import is_relation_word
+from nbfnet.graph.reading.dialect import is_blank
 from nbfnet.graph.reading.line_search import place_of
-from nbfnet.graph.reading.opening import open_text
+from nbfnet.graph.reading.opening import numbered_lines, open_text
 from nbfnet.graph.reading.read import check_is_file, read
 from nbfnet.prediction.answers import QUESTION
 
@@ -62,6 +63,35 @@ def _query(file: Path, number: int, row: tuple[str, str, str], graph: Graph) -> 
             except UnknownNameError as error:
                 raise GraphFormatError(f"query {number}: {error}", file=place_of(file, name)) from None
     return Query(head, relation, tail)
+
+
+def read_candidates(file: Path, graph: Graph) -> tuple[str, ...]:
+    """The entities of a file, one name per line.
+
+    Raises:
+        GraphFormatError: lists every name that the graph does not have, with its line.
+    """
+    check_is_file(file)
+    names, faults = [], []
+    for number, line in numbered_lines(file):
+        if is_blank(line):
+            continue
+        names.append(line.strip())
+        try:
+            graph.entities.find(names[-1])
+        except UnknownNameError as error:
+            faults.append(f"line {number}: {error}")
+    if faults:
+        listed = "".join(f"\n  {fault}" for fault in faults[:_LISTED])
+        more = f"\n  ... and {len(faults) - _LISTED} more" if len(faults) > _LISTED else ""
+        what = f"{len(faults)} of {len(names)} candidates are not in the graph:{listed}{more}"
+        raise GraphFormatError(what, file=file, remedy="correct these names, or take the lines out")
+    if not names:
+        raise GraphFormatError("it lists no candidate", file=file, remedy="write one name per line")
+    return tuple(names)
+
+
+_LISTED = 20  # faults that are shown
 
 
 def _has_header(file: Path, graph: Graph) -> bool | None:

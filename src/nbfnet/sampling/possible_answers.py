@@ -38,6 +38,14 @@ class PossibleAnswers:
         return self._allowed[relation][self._type]
 
 
+def has_self_loops(graph: Graph) -> Mask:
+    """(relation,) whether a fact of the relation, inverses included, joins a node with itself."""
+    edges = graph.csr
+    found = np.zeros(edges.num_relations, dtype=np.bool_)
+    found[edges.relation[edges.source == edges.target]] = True
+    return found
+
+
 def seen_answers(graph: Graph, relation: int) -> Mask:
     """(node,) which nodes are a tail of a relation's facts; all of them if the relation has no fact."""
     edges = graph.csr

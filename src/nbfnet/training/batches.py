@@ -64,12 +64,18 @@ class Epochs:
         return self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
 
 
+_OF_ANY_TYPE = 4  # where entities have types, one of so many negatives is of any type: so other types rank low
+
+
 class LinkBatches(Batches):
     """Knowledge graphs: half of a batch corrupts the tail, half the head, asked as the tail of the inverse relation."""
 
     def __init__(self, graph: Graph, negatives: int) -> None:
         known = KnownAnswers.of(graph, graph.triplets)
-        self._negatives, self._count = StrictNegatives(known, graph.types), negatives
+        self._negatives, self._untyped = StrictNegatives(known, graph.types), StrictNegatives(known)
+        self._counts = negatives, 0  # of the answer's type, and of any
+        if graph.types is not None:
+            self._counts = negatives - negatives // _OF_ANY_TYPE, negatives // _OF_ANY_TYPE
         self._num_relations = graph.num_relations
         facts = graph.triplets
         # A query whose every candidate is right has nothing to learn from: its link is asked the other way, or not.
@@ -94,8 +100,9 @@ class LinkBatches(Batches):
         backwards = (backwards | self._only_head[links]) & ~self._only_tail[links]
         source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
         relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
-        negatives = self._negatives.draw(source, relation, answer, self._count, generator)
-        return Batch(source, relation, np.concatenate([answer[:, None], negatives], axis=1), len(links))
+        draws = zip((self._negatives, self._untyped), self._counts, strict=True)
+        negatives = [draw_from.draw(source, relation, answer, count, generator) for draw_from, count in draws]
+        return Batch(source, relation, np.concatenate([answer[:, None], *negatives], axis=1), len(links))
 
     def _can_be_asked(self, source: Int32, relation: Int32, answer: Int32) -> npt.NDArray[np.bool_]:
         return self._negatives.count_allowed(source, relation, answer) > 0

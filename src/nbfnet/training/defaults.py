@@ -12,7 +12,9 @@ from nbfnet.graph.graph import Dataset
 
 # With W_r q + b_r every relation has d x d parameters of its own: enough relations, and facts for each, must be there.
 _MANY_RELATIONS, _FACTS_PER_RELATION = 30, 20
-_FEW_LINKED = 0.02  # of the valid links
+_FEW_JOINED = 0.05  # of the valid links
+_PATIENCE = 5  # validations
+_STEPS_OF_EPOCH = 64  # at least, unless that makes batches smaller than eight
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 
 
@@ -21,7 +23,7 @@ def default_config(dataset: Dataset, stated: ModelConfig) -> dict[str, Any]:
 
     ``stated`` is the network as far as the user configured it: a wide or deep one leaves room for fewer queries.
     """
-    training: dict[str, Any] = {"batch_size": _batch_size(dataset, stated)}
+    training: dict[str, Any] = {"batch_size": _batch_size(dataset, stated), "patience": _PATIENCE}
     if (sample := _validation_sample(dataset)) is not None:
         training["validation_sample"] = sample
     if dataset.kind == "homogeneous":
@@ -41,20 +43,20 @@ def default_config(dataset: Dataset, stated: ModelConfig) -> dict[str, Any]:
 def _hiding(dataset: Dataset) -> str:
     """Training should look as asking will.
 
-    Where no fact joins the ends of a valid link, none may join those of a training link: every edge between them is
-    hidden. Many relations join the same two nodes in many ways, any of which would give the answer away.
+    Where other facts join the ends of valid links, training links keep such facts, and only their own triplet is hidden.
+    Where none do, every edge between the ends is hidden, or the network learns to rely on what it will not find.
     """
     graph = dataset.train
-    linked = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
-    few_linked = len(linked) > 0 and float(linked.mean()) < _FEW_LINKED
-    return "pair" if few_linked or graph.num_relations >= _MANY_RELATIONS else "triplet"
+    joined = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
+    return "pair" if len(joined) and float(joined.mean()) < _FEW_JOINED else "triplet"
 
 
 def _batch_size(dataset: Dataset, model: ModelConfig) -> int:
-    """64 queries, or as many as the representations of all their nodes fit into half of the memory."""
+    """64 queries, fewer in a small graph, or as many as their representations fit into half of the memory."""
     of_query = 4 * model.dim * model.layers * max(1, dataset.train.num_nodes)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return max(1, min(64, memory // of_query))
+    for_steps = max(8, len(dataset.train.triplets) // _STEPS_OF_EPOCH)
+    return max(1, min(64, for_steps, memory // of_query))
 
 
 def _validation_sample(dataset: Dataset) -> int | None:

@@ -91,7 +91,7 @@ class _Training:
         if not self.progress.step:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
         # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
-        while self.progress.epoch < self.config.epochs and (self.progress.links or not self._is_spent(seconds)):
+        while not self._is_finished() and (self.progress.links or not self._is_spent(seconds)):
             self._train_until_validation()
             if time.monotonic() - self.last_save >= _WORTH_A_CHECKPOINT:
                 self.save()  # a validation may take long, and be killed
@@ -115,6 +115,20 @@ class _Training:
                 self._step()
                 share = self._epochs_done() / self.config.epochs
                 report(share, f"  loss {progress.loss_sum / progress.links:.4f}  {self._speed()}{self._best()}")
+
+    def _is_finished(self) -> bool:
+        """Whether all epochs are done, or the last validations have not found a better network."""
+        progress, patience = self.progress, self.config.patience
+        if progress.epoch >= self.config.epochs:
+            return True
+        if not patience or progress.links or not progress.best.get("valid"):
+            return False
+        return self._validations(progress.step) - self._validations(progress.best["step"]) >= patience
+
+    def _validations(self, step: int) -> int:
+        """How many validations there have been after so many steps."""
+        epochs, batch = divmod(step, self.epochs.length)
+        return epochs * len(self.validate_after) + sum(after <= batch for after in self.validate_after)
 
     def _is_spent(self, seconds: float) -> bool:
         """Whether the leader, whose clock counts for the team, has trained so long."""
@@ -158,7 +172,8 @@ class _Training:
         """Keep a validation's outcome; a process killed within leaves files that are written again, the same."""
         progress, name = self.progress, selection_metric(self.dataset)
         metrics, best = entry["valid"], progress.best.get("valid", {})
-        if not metrics or not best or metrics[name] > best[name]:
+        # Where few valid links tie, the network that was trained longer is kept.
+        if not metrics or not best or metrics[name] >= best[name]:
             progress.best = {key: entry[key] for key in ("epoch", "step", "valid")}
             if self.team.leads:
                 self.folder.write_network(self.network, entry["epoch"])
@@ -176,7 +191,7 @@ class _Training:
         scorer = NetworkScorer(self.network, self.dataset.train.message_csr, self.config.device)
         sample = self.config.validation_sample
         try:
-            return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.document()
+            return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.to_dict()
         except EvaluationError as error:
             at = f"validation after epoch {self._epochs_done():.4g}, batch {self.progress.batch} "
             raise self._diverged(f"{at}(step {self.progress.step})", error) from None

@@ -10,40 +10,65 @@ import numpy as np
 from nbfnet.errors import EvaluationError, UnknownNameError
 from nbfnet.graph.extension import described_as, with_entities
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.loading import open_source
 from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
 
-def read_new_facts(learned: Dataset, facts: Path | None, queries: Path) -> Dataset:
-    """A dataset of the queries' links, asked on the facts of a file, or on those that were learned.
+def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Dataset:
+    """A dataset of some links, asked on other facts, or on those that were learned.
 
-    A query may name any entity of the facts, and any that the network learned with; one that no fact mentions is an
+    A link may name any entity of the facts, and any that the network learned with; one that no fact mentions is an
     isolated node.
+
+    Args:
+        learned: what the network learned from.
+        facts: whatever ``read_facts`` takes; None: the training facts.
+        links: whatever ``nbfnet.read`` takes.
 
     Raises:
         EvaluationError: a relation is not among those that were learned, or an entity is unknown.
     """
-    asked = read(queries)
-    _require_kind(asked, learned.train, queries)
+    asked, origin = read_facts(links, learned.train), _origin(links)
+    _require_kind(asked, learned.train, origin)
     graph = learned.train
     if facts is not None:
-        graph = described_as(on_known_relations(read(facts), learned.train, facts), learned.train)
-    _require_entities(asked, graph, learned.train, queries)
+        graph = described_as(on_known_relations(read_facts(facts, graph), graph, _origin(facts)), graph)
+    _require_entities(asked, graph, learned.train, origin)
     graph = with_entities(graph, asked.entities)
-    entity, relation = graph.entities.ids(asked.entities), _relation_ids(asked, learned.train, queries)
+    entity, relation = graph.entities.ids(asked.entities), _relation_ids(asked, learned.train, origin)
     given = asked.triplets
-    links = Triplets(entity[given.head], relation[given.relation], entity[given.tail])
+    wanted = Triplets(entity[given.head], relation[given.relation], entity[given.tail])
     if facts is None:
         # The run's own test links stay known answers, unless they are of another graph.
         held_out = learned.valid.concatenate(learned.test) if learned.test_graph is None else learned.valid
-        name = f"{learned.name}, {queries.name}"
-        return dataclasses.replace(learned, name=name, valid=held_out, test=links, test_graph=None)
-    name = f"{facts.name}, {queries.name}"
+        name = f"{learned.name}, {asked.name}"
+        return Dataset(name, learned.train, held_out, wanted, split=learned.split)
+    name = f"{graph.name}, {asked.name}"
     if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
-        return Dataset(name, graph, Triplets.empty(), links)
-    return Dataset(name, learned.train, Triplets.empty(), links, graph)
+        return Dataset(name, graph, Triplets.empty(), wanted)
+    return Dataset(name, learned.train, Triplets.empty(), wanted, graph)
+
+
+def read_facts(source: object, learned: Graph) -> Graph:
+    """The facts of a file or a Python object, or everything that a folder of train, valid and test, or a store, holds.
+
+    Raises:
+        GraphFormatError: it cannot be read.
+    """
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, str | Path) and Path(source).is_dir():
+        opened = open_source(source)
+        return opened.known_graph if isinstance(opened, Dataset) else opened
+    return read(source)
+
+
+def _origin(source: object) -> Path | str:
+    """What an error calls the place that names come from."""
+    return Path(source) if isinstance(source, str | Path) else f"the given {type(source).__name__}"
 
 
 def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Graph:
@@ -72,7 +97,7 @@ def _relation_ids(graph: Graph, learned: Graph, origin: Path | str) -> Int32:
     return np.array([_id(name, learned.relations, origin, remedy) for name in graph.relations], dtype=np.int32)
 
 
-def _require_entities(asked: Graph, graph: Graph, learned: Graph, origin: Path) -> None:
+def _require_entities(asked: Graph, graph: Graph, learned: Graph, origin: Path | str) -> None:
     for name in asked.entities:
         if name not in learned.entities:
             _id(name, graph.entities, origin, "give a fact with it in --facts, or correct the name")

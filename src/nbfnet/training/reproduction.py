@@ -94,7 +94,8 @@ class Reproduction:
         published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
         dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
         configured = self.config.model_dump(mode="json", include={"model", "training"}, exclude_unset=True)
-        tables = [configured, {"training": {"seed": seed, **overrules}}]
+        # A published number of epochs is run to its end.
+        tables = [{"training": {"patience": 0}}, configured, {"training": {"seed": seed, **overrules}}]
         exists = path.exists()
         team.wait()  # all must have looked before the leader makes the folder
         folder, config = resume(path, dataset, *tables) if exists else begin(path, dataset, *tables, team=team)
@@ -105,7 +106,9 @@ class Reproduction:
         network = folder.network(dataset, config.training.device)
         scorer = NetworkScorer(network, dataset.facts_of_test.message_csr, config.training.device)
         given = given_negatives(dataset, "test")
-        result = evaluate_by_protocol(scorer, dataset, "test", given, team=team)[0].document()
+        result = evaluate_by_protocol(
+            scorer, dataset, "test", given, filtered_by=published.filtered_by, team=team
+        ).to_dict()
         log = read_log(path)
         return {
             "seed": seed,

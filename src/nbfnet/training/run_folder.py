@@ -29,7 +29,7 @@ from nbfnet.graph.store import fill_store, read_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
 
-MAY_CHANGE = {"epochs", "checkpoint_minutes", "device"}  # keys of a training that another go may overrule
+MAY_CHANGE = {"epochs", "patience", "checkpoint_minutes", "device"}  # what --resume may change
 FORMAT, VERSION = "nbfnet-run", 1
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
 _NOT_A_RUN, _RESTORE = "give a folder that 'nbfnet train' wrote", "restore it from a copy, or train again"
