@@ -161,7 +161,7 @@ class Run:
         facts: object | None = None,
         baselines: bool = False,
         ties: TiePolicy = "realistic",
-        filter: Filter = "known",
+        filtered_by: Filter = "known",
         any_type: bool = False,
         sample: int | None = None,
         seed: int = 0,
@@ -175,7 +175,7 @@ class Run:
             facts: another graph to ask these on, whatever ``nbfnet.read`` takes.
             baselines: evaluate Katz index, PageRank, distance and relation frequency too.
             ties: where candidates with the answer's score stand.
-            filter: which answers are not negatives, see ``RankingProtocol``.
+            filtered_by: which answers are not negatives, see ``RankingProtocol``.
             any_type: rank entities of every type, also where types say that they cannot be the answer.
             sample: ask only so many links, drawn by the seed.
             seed: of the sample, and of a homogeneous graph's negative pairs.
@@ -190,15 +190,18 @@ class Run:
         given = given_negatives(dataset, split)
 
         def measure(scorer: Scorer) -> RankingResult | PairResult:
-            options = {
-                "ties": ties,
-                "filter": filter,
-                "any_type": any_type,
-                "sample": sample,
-                "seed": seed,
-                "team": team,
-            }
-            return evaluate_by_protocol(scorer, dataset, split, given, **options)  # type: ignore[arg-type]
+            return evaluate_by_protocol(
+                scorer,
+                dataset,
+                split,
+                given,
+                ties=ties,
+                filtered_by=filtered_by,
+                any_type=any_type,
+                sample=sample,
+                seed=seed,
+                team=team,
+            )
 
         result = measure(NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device))
         if baselines:
@@ -304,11 +307,8 @@ def _queries(given: Any) -> list[tuple[str | None, str | None, str | None]]:
         unknown = sorted(set(names) - {"head", "relation", "tail"})
         if unknown or len(names) < 2:
             raise QueryError(f"queries have the columns head, relation and tail, not {', '.join(names)}")
-        columns = {name: list(given[name]) for name in names}
-        rows = [
-            tuple(columns[r][i] if r in columns else None for r in ("head", "relation", "tail"))
-            for i in range(len(given))
-        ]
+        columns = [list(given[r]) if r in names else [None] * len(given) for r in ("head", "relation", "tail")]
+        rows = list(zip(*columns, strict=True))
     else:
         rows = [tuple(row) for row in given]
     return [_query(number, row) for number, row in enumerate(rows, start=1)]

@@ -140,16 +140,15 @@ class Predictor:
             1 + np.arange(len(best)) + [np.count_nonzero(known_score > s) for s in score[best]],
             1 + np.arange(len(as_new)) + [np.count_nonzero(score[new] >= s) for s in known_score],
         ]
-        columns = [
-            np.concatenate(rank).astype(np.int64),
-            np.concatenate([best, np.array([c for _, _, c in as_new], dtype=np.int64)]),
-            np.concatenate([score[best], known_score]),
-            np.concatenate([probability[best], [p for _, p, _ in as_new]]),
-            np.arange(len(best) + len(as_new)) >= len(best),
-        ]
-        order = np.argsort(columns[0])
-        order = order[(columns[0][order] <= k) | columns[4][order]]
-        return Ranking(*(column[order] for column in columns), more_known=len(facts) - len(listed))
+        ranks = np.concatenate(rank).astype(np.int64)
+        candidates = np.concatenate([best, np.array([c for _, _, c in as_new], dtype=np.int64)])
+        scores = np.concatenate([score[best], known_score])
+        probabilities = np.concatenate([probability[best], [p for _, p, _ in as_new]])
+        known = np.arange(len(ranks)) >= len(best)
+        order = np.argsort(ranks)
+        order = order[(ranks[order] <= k) | known[order]]
+        columns = ranks[order], candidates[order], scores[order], probabilities[order], known[order]
+        return Ranking(*columns, more_known=len(facts) - len(listed))
 
     def _score_nodes(self, source: int, relation: int) -> tuple[Float64, Float64]:
         logits = [

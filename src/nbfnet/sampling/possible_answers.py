@@ -35,7 +35,8 @@ class PossibleAnswers:
 
     def mask(self, relation: int) -> Mask:
         """(node,) which nodes can answer the queries of a relation."""
-        return self._allowed[relation][self._type]
+        mask: Mask = self._allowed[relation][self._type]
+        return mask
 
 
 def has_self_loops(graph: Graph) -> Mask:

@@ -43,8 +43,8 @@ def default_config(dataset: Dataset, stated: ModelConfig) -> dict[str, Any]:
 def _hiding(dataset: Dataset) -> str:
     """Training should look as asking will.
 
-    Where other facts join the ends of valid links, training links keep such facts, and only their own triplet is hidden.
-    Where none do, every edge between the ends is hidden, or the network learns to rely on what it will not find.
+    Where other facts join the ends of valid links, training links keep such facts, and only their own triplet is
+    hidden. Where none do, every edge between the ends is hidden, or the network would rely on what it will not find.
     """
     graph = dataset.train
     joined = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
