@@ -107,7 +107,7 @@ class Run:
             head: a name, or None if it is asked.
             relation: a name, or None if it is asked; a homogeneous graph needs none.
             tail: a name, or None if it is asked.
-            k: how many answers; known facts are listed whatever their rank.
+            k: how many new answers; known facts are listed besides.
             exclude_known: leave out the facts of the graph.
             any_type: also entities of types that the relation does not have on that side.
             seen: only entities that some fact of the relation has in that place.
@@ -269,8 +269,11 @@ def train(
     if resume and folder is None:
         raise QueryError("resume=True needs the folder of the run")
     path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
-    start = go_on if resume and path.exists() else begin
-    opened, chosen = start(path, dataset, tables, overrules)
+    if resume and path.exists():
+        opened, chosen = go_on(path, dataset, tables, overrules)
+    else:
+        named = str(source) if isinstance(source, str | Path) else type(source).__name__
+        opened, chosen = begin(path, dataset, tables, overrules, source=named)
 
     def listen(entry: Validation) -> None:
         if progress:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
 import torch
 
 from nbfnet.evaluation.scorer import Scorer
-from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
@@ -130,8 +132,22 @@ def inductive(knowledge):
         [generator.integers(0, 15, 30), generator.integers(0, 3, 30), generator.integers(0, 15, 30)], axis=1
     )
     test = np.stack([generator.integers(0, 15, 9), generator.integers(0, 3, 9), generator.integers(0, 15, 9)], axis=1)
+    held_out = make_triplets(np.stack([generator.integers(0, high, 8) for high in (15, 3, 15)], axis=1))
     test_graph = make_graph(15, 3, facts, name="unseen")
-    return Dataset("tiny-inductive", knowledge.train, knowledge.valid, make_triplets(test), test_graph)
+    links = make_triplets(test)
+    return Dataset("tiny-inductive", knowledge.train, knowledge.valid, links, test_graph, test_graph_valid=held_out)
+
+
+@pytest.fixture
+def typed(knowledge):
+    """The same knowledge graph with entities of three types, and some without one."""
+    names = Vocabulary.of(["city", "country", "river"], role="entity type")
+    of_entity = np.random.default_rng(3).integers(-1, 3, size=40).astype(np.int32)
+    # Few facts have few types on a side: most relations leave out some entities.
+    train = replace(
+        knowledge.train, types=EntityTypes(names, of_entity), triplets=knowledge.train.triplets.take(np.arange(12))
+    )
+    return replace(knowledge, train=train)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def test_ranks_by_hand(dataset_of, table_scorer):
         head=np.array([[1, 2, 3, 3], [0, 1, 3, 3]], dtype=np.int32),
         tail=np.array([[0, 2, 3, 2], [0, 1, 2, 2]], dtype=np.int32),
     )
-    result, _ = evaluate_given(table_scorer(scores), dataset, "test", negatives)
+    result = evaluate_given(table_scorer(scores), dataset, "test", negatives)
     # tail of the first: one better, two tied of four: 1 + 1 + 1 = 3; of the second: best of all.
     # head of the first: one better, three tied: 1 + 1 + 1.5 = 3.5; of the second: four better.
     ranks = {"tail": [3, 1], "head": [3.5, 5]}
@@ -50,7 +50,7 @@ def test_ranks_by_hand(dataset_of, table_scorer):
     assert "4 given negatives" in result.protocol
     assert result.to_dict()["queries"] == 4
     for ties, first in (("optimistic", 2), ("pessimistic", 4)):
-        other, _ = evaluate_given(table_scorer(scores), dataset, "test", negatives, ties=ties)
+        other = evaluate_given(table_scorer(scores), dataset, "test", negatives, ties=ties)
         assert other.overall.tail.to_dict()["mr"] == (first + 1) / 2
 
 
@@ -60,7 +60,7 @@ def test_only_the_given_entities_count(knowledge, table_scorer):
     scores = torch.from_numpy(generator.integers(0, 6, size=(6, nodes, nodes)) / 4)
     negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 7)).astype(np.int32) for _ in range(2)))
     for batch_size in (1, 5, 64):
-        result, _ = evaluate_given(table_scorer(scores), named(knowledge), "valid", negatives, batch_size=batch_size)
+        result = evaluate_given(table_scorer(scores), named(knowledge), "valid", negatives, batch_size=batch_size)
         for side, given in (("tail", negatives.tail), ("head", negatives.head)):
             ranks = []
             for i, (u, q, v) in enumerate(zip(links.head, links.relation, links.tail, strict=True)):
@@ -78,10 +78,10 @@ def test_a_sample(knowledge, table_scorer):
     scores = table_scorer(torch.from_numpy(generator.random((6, nodes, nodes))))
     negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 7)).astype(np.int32) for _ in range(2)))
     drawn = draw_links(len(links), 3, seed=5)
-    result, _ = evaluate_given(scores, named(knowledge), "valid", negatives, sample=3, seed=5)
+    result = evaluate_given(scores, named(knowledge), "valid", negatives, sample=3, seed=5)
     chosen = dataclasses.replace(named(knowledge), valid=links.take(drawn))
     own = GivenNegatives(head=negatives.head[drawn], tail=negatives.tail[drawn])
-    expected, _ = evaluate_given(scores, chosen, "valid", own)
+    expected = evaluate_given(scores, chosen, "valid", own)
     assert result.metrics == expected.metrics
     assert (result.sample.links, result.sample.of, expected.sample) == (3, len(links), None)
 
@@ -92,7 +92,8 @@ def test_ogbs_own_evaluator_agrees(knowledge, table_scorer):
     links, nodes = knowledge.test, knowledge.train.num_nodes
     scores = torch.from_numpy(generator.integers(0, 30, size=(6, nodes, nodes)) / 4)  # many ties
     negatives = GivenNegatives(*(generator.integers(0, nodes, (len(links), 30)).astype(np.int32) for _ in range(2)))
-    result, official = evaluate_given(table_scorer(scores), named(knowledge), "test", negatives)
+    result = evaluate_given(table_scorer(scores), named(knowledge), "test", negatives)
+    official = result.ogb
     ours = result.metrics.to_dict()
     assert official is not None
     assert official.keys() == {"mrr", "hits@1", "hits@3", "hits@10"}
@@ -152,8 +153,8 @@ def test_a_network_on_a_folder_of_ogb(biokg, small_config, tmp_path):
         given = given_negatives(run.dataset, split)
         np.testing.assert_array_equal(given.head, negatives.head)
         np.testing.assert_array_equal(given.tail, negatives.tail)
-        scorer = NetworkScorer(run.folder.network(run.dataset), run.graph.message_csr)
-        result, _ = evaluate_given(scorer, run.dataset, split, given)
+        scorer = NetworkScorer(run.folder.network(run.dataset), run.dataset.train.message_csr)
+        result = evaluate_given(scorer, run.dataset, split, given)
         assert result.overall.links == len(links)
         everything = scorer.score_all(
             torch.from_numpy(links.head).long(), torch.from_numpy(links.relation).long()

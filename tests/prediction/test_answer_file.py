@@ -47,29 +47,14 @@ class Answerer:
         self.calls += 1
         name = query.head or query.tail
         answers = tuple(
-            Answer(i + 1, f"{name}{i}", f"label of {name}", 1 / (i + 3), i == 0) for i in range(len(name) % 4)
+            Answer(i + 1, f"{name}{i}", f"label of {name}", 1 / (i + 3), i == 0, -i / 7) for i in range(len(name) % 4)
         )
-        return Answers(query.head, query.relation, query.tail, answers)
+        return Answers(query.head, query.relation, query.tail, answers).rows()
 
 
 def expected_rows():
     answerer = Answerer()
-    return [
-        (
-            n,
-            q.head,
-            q.relation,
-            q.tail,
-            "tail" if q.tail is None else "head",
-            a.rank,
-            a.name,
-            a.label,
-            a.probability,
-            a.known,
-        )
-        for n, q in QUERIES
-        for a in answerer(q)
-    ]
+    return [(n, *row.values()) for n, q in QUERIES for row in answerer(q)]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl", ".CSV"])
@@ -99,7 +84,7 @@ def test_no_query_is_an_empty_table(tmp_path):
         write_answers(tmp_path / f"a{ending}", [], Answerer(), "one")
     assert (
         tmp_path / "a.csv"
-    ).read_text().strip() == "query,head,relation,tail,asked,rank,answer,label,probability,known"
+    ).read_text().strip() == "query,head,relation,tail,asked,rank,answer,label,probability,score,known"
     assert (tmp_path / "a.jsonl").read_bytes() == b""
     assert len(pd.read_parquet(tmp_path / "a.parquet")) == 0
 

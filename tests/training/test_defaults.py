@@ -31,8 +31,8 @@ def of_size(graph_of, dataset_of):
 @pytest.mark.parametrize(
     ("relations", "facts", "edges", "hiding", "temperature"),
     [
-        (30, 600, "dependent", "pair", 0.5),
-        (30, 599, "independent", "pair", 1.0),  # 20 facts a relation are needed
+        (30, 600, "dependent", "triplet", 0.5),
+        (30, 599, "independent", "triplet", 1.0),  # 20 facts a relation are needed
         (29, 9000, "independent", "triplet", 1.0),
         (1, 60, "independent", "triplet", 1.0),
     ],
@@ -41,6 +41,24 @@ def test_a_knowledge_graph(of_size, relations, facts, edges, hiding, temperature
     config = chosen(of_size(relations, facts))
     assert (config.model.edges, config.training.hiding, config.training.temperature) == (edges, hiding, temperature)
     assert (config.training.negatives, config.model.symmetric) == (32, False)
+
+
+@pytest.mark.parametrize(("relations", "facts"), [(2, 400), (46, 3000)])
+@pytest.mark.parametrize(("joined", "hiding"), [(0, "pair"), (4, "pair"), (6, "triplet"), (90, "triplet")])
+def test_hiding_follows_the_share_of_valid_links_that_a_fact_joins(
+    graph_of, dataset_of, relations, facts, joined, hiding
+):
+    """Whatever the number of relations: 100 valid links, of which some join nodes that a fact joins, either way."""
+    nodes, random = 400, np.random.default_rng(0)
+    pairs = random.permutation(nodes * nodes)[: facts + 400]
+    pairs = np.stack([pairs // nodes, pairs % nodes], axis=1)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]  # each unordered pair once
+    used, free = pairs[: facts // 3], pairs[facts // 3 : facts // 3 + 100]
+    rows = np.stack([used[:, 0], np.arange(len(used)) % relations, used[:, 1]], axis=1)
+    heads = np.concatenate([used[:joined, 1], free[: 100 - joined, 0]])
+    tails = np.concatenate([used[:joined, 0], free[: 100 - joined, 1]])
+    dataset = dataset_of(graph_of(nodes, relations, rows), Triplets.of(heads, np.zeros(100), tails))
+    assert chosen(dataset).training.hiding == hiding
 
 
 def test_a_homogeneous_graph(homogeneous):
@@ -65,7 +83,7 @@ def test_a_validation_that_would_take_hours_asks_a_sample(of_size, monkeypatch):
 
 
 def test_a_batch_fits_into_memory(of_size, monkeypatch):
-    dataset = of_size(1, 60)
+    dataset = of_size(1, 6000)
     assert chosen(dataset).training.batch_size == 64
     query = 4 * 32 * 6 * 50  # bytes of the representations of one query's nodes
     for pages, expected in ((2 * query * 10, 10), (2 * query - 1, 1), (1, 1), (2 * query * 1000, 64)):
@@ -74,3 +92,9 @@ def test_a_batch_fits_into_memory(of_size, monkeypatch):
         assert chosen(dataset).training.batch_size == expected
     monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": 2 * query * 40}.__getitem__)
     assert chosen(dataset, dim=128, layers=12).training.batch_size == 5
+
+
+@pytest.mark.parametrize(("facts", "size"), [(66, 8), (600, 9), (2000, 31), (4096, 64), (100_000, 64)])
+def test_a_small_graph_has_small_batches(of_size, facts, size):
+    """Or an epoch of a graph of 66 facts would be two steps, and 20 epochs would learn nothing."""
+    assert chosen(of_size(1, facts)).training.batch_size == size

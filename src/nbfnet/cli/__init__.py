@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from typer.main import get_command, get_group
 from nbfnet.cli.output import accept_any_name, print_text, report_error
 from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import leads, show_progress
+from nbfnet.training.interrupt import Terminated, raise_terminated
 
 COMMANDS = ("demo", "data", "paths", "train", "evaluate", "predict", "explain", "rules", "info", "reproduce")
 
@@ -62,9 +64,10 @@ def nbfnet(version: Version = False) -> None:
 
 
 def main() -> None:
-    """Run the command line: 0 is success, 2 a user's mistake in one clear message, 130 Ctrl-C."""
+    """Run the command line: 0 is success, 2 a user's mistake in one clear message, 130 Ctrl-C, 143 SIGTERM."""
     show_progress(leads())
     accept_any_name()
+    signal.signal(signal.SIGTERM, raise_terminated)
     try:
         app(prog_name="nbfnet")
     except NbfnetError as error:
@@ -78,5 +81,7 @@ def main() -> None:
             raise
         report_error("there is not enough memory for this: lower training.batch_size, training.negatives or model.dim")
         sys.exit(2)
+    except Terminated:
+        sys.exit(143)
     except KeyboardInterrupt:
         sys.exit(130)

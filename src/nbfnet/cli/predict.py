@@ -27,7 +27,9 @@ Runs = Annotated[
 Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="The head of the asked links.")]
 Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="The relation of the asked links.")]
 Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The tail of the asked links.")]
-Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, max=1_000_000, help="How many answers.")]
+Count = Annotated[
+    int, typer.Option("-k", metavar="NUMBER", min=1, help="How many new answers; known ones are listed besides.")
+]
 ExcludeKnown = Annotated[bool, typer.Option("--exclude-known", help="Leave out the facts of the graph.")]
 AnyType = Annotated[
     bool, typer.Option("--any-type", help="Also entities of types that the relation does not have on that side.")
@@ -159,7 +161,12 @@ def _print(answers: Answers, rows: list[dict[str, Any]], graph: Graph) -> None:
         print_text("nothing is left: every candidate is a fact already")
         return
     cells = [
-        (row["rank"], f"{row['probability']:.1%}", "known" if row["known"] else "", row["label"])
+        (
+            "" if row["known"] else row["rank"],
+            f"{row['probability']:.1%}",
+            "known" if row["known"] else "",
+            row["label"],
+        )
         + ((row["reason"] or "no path leads there",) if "reason" in row else ())
         for row in rows
     ]

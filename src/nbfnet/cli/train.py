@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,22 +27,25 @@ from nbfnet.distributed import gather_team
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import split_source
 from nbfnet.prediction.calibrating import calibrate_run
+from nbfnet.training.checkpoint import read_progress
 from nbfnet.training.curves import draw_curves, require_matplotlib
+from nbfnet.training.log import read_log
 from nbfnet.training.loop import train as learn
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, check_device, resume
 
-Run = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to go on in.")]
+Run = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to resume.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file, as in experiments/.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Overrule one key, such as model.layers=4. May be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set one key, such as model.layers=4. May be repeated."),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the folder's last checkpoint.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")]
 EpochCount = Annotated[int | None, typer.Option("--epochs", metavar="NUMBER", min=0, help="How many epochs in all.")]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="The seed of everything random.")
 ]
+_FEW_VALID = 50
 Plot = Annotated[bool, typer.Option("--plot", help="Draw the learning curves into RUN/curves.png (needs matplotlib).")]
 
 
@@ -65,14 +70,14 @@ def train(
     """Train a network on a graph.
 
     What is not configured is chosen from the graph, and printed. A graph that comes without a split is split by the
-    seed. Ctrl-C stops with a checkpoint, and --resume goes on from it; so does a run that was killed. Under torchrun
-    several processes share the work.
+    seed. Training ends early when validation finds no better network. Ctrl-C stops with a checkpoint, and --resume
+    continues from it, also after a kill. Under torchrun several processes share the work.
     """
     if plot:
         require_matplotlib()
     tables = [*([_read(config)] if config else []), parse_settings(settings or []), _numbers(epochs, seed)]
     if continues and not output.exists():
-        report_note(f"there is no run in {output} yet: it begins")  # killed before there was one, perhaps
+        report_note(f"there is no run in {output} yet: starting one")  # killed before there was one, perhaps
         continues = False
     before = [RunFolder.open(output).config().model_dump(mode="json")] if continues else []
     asked = make_config(*before, *tables).training
@@ -80,19 +85,22 @@ def train(
     opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
     dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
     with gather_team(asked.device) as team:
-        folder, chosen = resume(output, dataset, *tables) if continues else begin(output, dataset, *tables, team=team)
+        if continues:
+            folder, chosen = resume(output, dataset, *tables)
+        else:
+            folder, chosen = begin(output, dataset, *tables, team=team, source=source, command=shlex.join(sys.argv))
         if team.leads:
             _report_start(folder, dataset, chosen)
         try:
             learn(folder, dataset, chosen, team=team, listener=report_validation)
         except KeyboardInterrupt:
-            report_note("stopped; the same command with --resume goes on")
+            report_note("stopped with a checkpoint; the same command with --resume continues")
             raise
         if team.leads:
             calibrate_run(folder, dataset)
             if plot:
                 draw_curves(folder.path)
-            _report_end(folder, dataset, json)
+            _report_end(folder, dataset, chosen, json)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -114,6 +122,11 @@ def _report_start(folder: RunFolder, dataset: Dataset, config: Config) -> None:
         report_note("the graph's weights are for 'nbfnet paths': a network learns from its links alone")
     if not len(dataset.valid):
         report_note("there are no valid links: the network of the last epoch is kept")
+    elif len(dataset.valid) < _FEW_VALID:
+        links = "link chooses" if len(dataset.valid) == 1 else "links choose"
+        report_note(f"only {len(dataset.valid)} valid {links} the network: its figures are mostly luck")
+    if (stands := read_progress(folder.path)).step:
+        report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1} of {config.training.epochs}")
     for section in ("model", "training"):
         table = getattr(config, section).model_dump()
         report_note(f"{section}: {', '.join(f'{key} {_plain(value)}' for key, value in table.items())}")
@@ -129,8 +142,16 @@ def report_validation(entry: dict[str, Any]) -> None:
     report_note(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}")
 
 
-def _report_end(folder: RunFolder, dataset: Dataset, json: bool) -> None:
-    best = folder.manifest["metrics"]
+def _report_end(folder: RunFolder, dataset: Dataset, config: Config, json: bool) -> None:
+    best, log = folder.manifest["metrics"], read_log(folder.path)
+    if log and log[-1]["epoch"] < config.training.epochs:
+        patience = f"{config.training.patience} validations"
+        report_note(f"stopped after epoch {log[-1]['epoch']:.4g}: the last {patience} found no better network")
+    if best and learned_nothing(best["valid"], dataset):
+        report_note(
+            "the network ranks valid links as chance would: it has learned nothing. The graph may be too small, or its "
+            "links may not follow from paths; 'nbfnet evaluate --baselines' shows what simple methods reach"
+        )
     if json:
         print_json({"run": str(folder.path), "best": best})
         return
@@ -139,3 +160,10 @@ def _report_end(folder: RunFolder, dataset: Dataset, json: bool) -> None:
         print_title(f"{folder.path}: the {which} network, after epoch {best['epoch']:.4g}")
         print_table([(name, f"{value:.4f}") for name, value in best["valid"].items()])
     print_text(f"next: nbfnet {'evaluate' if len(dataset.test) else 'info'} {folder.path}")
+
+
+def learned_nothing(valid: dict[str, float], dataset: Dataset) -> bool:
+    """Whether metrics are about those of a random order."""
+    if not valid:
+        return False
+    return valid["auroc"] < 0.55 if "auroc" in valid else valid["mr"] > 0.4 * dataset.train.num_nodes

@@ -19,7 +19,7 @@ class Answer:
     A known fact is scored as if it were not known: its rank and its probability are those of a prediction.
     """
 
-    rank: int  # from 1, among all candidates
+    rank: int  # from 1, among the candidates that are not known
     name: str
     label: str  # what a person reads instead of the name; often the same
     probability: float
@@ -31,7 +31,7 @@ class Answer:
 class Answers(Sequence[Answer]):
     """The best answers to (head, relation, ?), (?, relation, tail) or (head, ?, tail); None is what was asked.
 
-    Known facts are listed whatever their rank, up to as many as answers were asked for.
+    They are ordered by score. Known facts are listed too, whatever their rank, up to as many as answers were asked for.
     """
 
     head: str | None
@@ -104,7 +104,8 @@ class Answers(Sequence[Answer]):
 
     def __str__(self) -> str:
         lines = [
-            f"{answer.rank:>3}  {answer.probability:6.1%}  {'known' if answer.known else '     '}  {answer.label}"
+            f"{'' if answer.known else answer.rank:>3}  {answer.probability:6.1%}  "
+            f"{'known' if answer.known else '     '}  {answer.label}"
             for answer in self.answers
         ]
         return "\n".join([self._title(), *lines])
@@ -114,7 +115,7 @@ class Answers(Sequence[Answer]):
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{a.rank}</td><td>{html.escape(a.label)}</td><td>{a.probability:.1%}</td>"
+            f"<tr><td>{'' if a.known else a.rank}</td><td>{html.escape(a.label)}</td><td>{a.probability:.1%}</td>"
             f"<td>{'known' if a.known else ''}</td></tr>"
             for a in self.answers
         )

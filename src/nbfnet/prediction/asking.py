@@ -15,8 +15,6 @@ from nbfnet.prediction.answers import Answer, Answers
 from nbfnet.prediction.predictor import Predictor, Ranking
 from nbfnet.sampling.possible_answers import Mask, seen_answers
 
-_MOST_ANSWERS = 1_000_000
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -48,8 +46,8 @@ def ask(
     """
     wanted = wanted or Wanted()
     graph = predictor.graph
-    if not 1 <= wanted.k <= _MOST_ANSWERS:
-        raise QueryError(f"{wanted.k} answers were asked for: ask for 1 to {_MOST_ANSWERS:,}")
+    if wanted.k < 1:
+        raise QueryError(f"{wanted.k} answers were asked for: ask for at least 1")
     if graph.kind == "homogeneous" and relation is None:
         relation = graph.relations[0]
     if sum(part is None for part in (head, relation, tail)) != 1:
@@ -125,9 +123,7 @@ def candidate_ids(graph: Graph, names: Iterable[str]) -> Int32:
     if faults:
         more = f"\n  ... and {len(faults) - 20} more" if len(faults) > 20 else ""
         listed = "".join(f"\n  {fault}" for fault in faults[:20])
-        raise QueryError(
-            f"{len(faults)} of the candidates {'is' if len(faults) == 1 else 'are'} unknown:{listed}{more}"
-        )
+        raise QueryError(f"{len(faults)} of {len(faults) + len(found)} candidates are not in the graph:{listed}{more}")
     return np.array(found, dtype=np.int32)
 
 

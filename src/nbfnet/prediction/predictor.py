@@ -40,9 +40,9 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The best candidates of a query, best first, and known facts that are not among them."""
+    """The best candidates of a query and its known answers, by score."""
 
-    rank: Int64  # (answer,) from 1, among all candidates
+    rank: Int64  # (answer,) from 1, among the candidates that are not known
     candidate: Int64  # (answer,) nodes, or relations
     score: Float64  # (answer,) what they are ordered by: the logit, or the mean probability of several networks
     probability: Float64  # (answer,)
@@ -70,7 +70,7 @@ class Predictor:
     def tails(
         self, source: int, relation: int, k: int, *, exclude_known: bool = False, possible: Mask | None = None
     ) -> Ranking:
-        """The k best v for (source, relation, v), and the known ones; an inverse relation asks for heads.
+        """The k best new v for (source, relation, v), and known ones; an inverse relation asks for heads.
 
         ``possible`` (node,) says which nodes may be answers. The source itself is an answer only where a fact of the
         relation joins a node with itself.
@@ -85,7 +85,7 @@ class Predictor:
         return self._rank(table, np.flatnonzero(allowed), facts, k)
 
     def relations(self, source: int, target: int, k: int, *, exclude_known: bool = False) -> Ranking:
-        """The k best q for (source, q, target), and the known ones."""
+        """The k best new q for (source, q, target), and known ones."""
         count = self.graph.num_relations
         logits = []
         for scorer, ids in zip(self._scorers, self._relation, strict=True):
@@ -122,33 +122,28 @@ class Predictor:
         return float(score[0]), float(probability[0])
 
     def _rank(self, table: tuple[Float64, Float64], new: Int64, facts: dict[int, Fact], k: int) -> Ranking:
-        """The k best candidates, and known ones whatever their rank.
+        """The k best candidates that are not known, and known ones whatever their score.
 
         Args:
             table: scores and probabilities (candidate,) with every fact in place.
             new: the candidates that are not known.
-            facts: the known candidates, each with its fact. The k that score best are listed.
+            facts: the known candidates, each with its fact. At most k are listed.
             k: how many answers.
         """
         score, probability = table
+        k = min(k, len(score))
         best = new[top_k(score[new], k)]
-        listed = sorted(facts, key=lambda candidate: (-score[candidate], candidate))[:k]
-        as_new = [(*self.score_as_new(*facts[candidate]), candidate) for candidate in listed]
-        as_new.sort(key=lambda entry: (-entry[0], entry[2]))
-        known_score = np.array([s for s, _, _ in as_new], dtype=np.float64)
-        rank = [
-            1 + np.arange(len(best)) + [np.count_nonzero(known_score > s) for s in score[best]],
-            1 + np.arange(len(as_new)) + [np.count_nonzero(score[new] >= s) for s in known_score],
-        ]
-        ranks = np.concatenate(rank).astype(np.int64)
-        candidates = np.concatenate([best, np.array([c for _, _, c in as_new], dtype=np.int64)])
-        scores = np.concatenate([score[best], known_score])
-        probabilities = np.concatenate([probability[best], [p for _, p, _ in as_new]])
-        known = np.arange(len(ranks)) >= len(best)
-        order = np.argsort(ranks)
-        order = order[(ranks[order] <= k) | known[order]]
-        columns = ranks[order], candidates[order], scores[order], probabilities[order], known[order]
-        return Ranking(*columns, more_known=len(facts) - len(listed))
+        known = np.array(sorted(facts, key=lambda candidate: (-score[candidate], candidate))[:k], dtype=np.int64)
+        as_new = np.array([self.score_as_new(*facts[candidate]) for candidate in known.tolist()]).reshape(-1, 2)
+        candidates = np.concatenate([best, known])
+        scores = np.concatenate([score[best], as_new[:, 0]])
+        probabilities = np.concatenate([probability[best], as_new[:, 1]])
+        above = [np.count_nonzero(score[new] > known_score) for known_score in as_new[:, 0]]
+        ranks = 1 + np.concatenate([np.arange(len(best)), np.array(above, dtype=np.int64)])
+        is_known = np.arange(len(candidates)) >= len(best)
+        order = np.lexsort((candidates, is_known, -scores))
+        columns = ranks[order], candidates[order], scores[order], probabilities[order], is_known[order]
+        return Ranking(*columns, more_known=len(facts) - len(known))
 
     def _score_nodes(self, source: int, relation: int) -> tuple[Float64, Float64]:
         logits = [

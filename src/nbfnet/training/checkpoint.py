@@ -71,6 +71,19 @@ def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Ada
     return progress
 
 
+def read_progress(folder: Path) -> Progress:
+    """Where the training of a folder stands; the beginning if it has no checkpoint.
+
+    Raises:
+        RunFolderError: the checkpoint is damaged.
+    """
+    if not (folder / FILE).exists():
+        return Progress()
+    _, description = read_tensors(folder / FILE)
+    names = {entry.name for entry in fields(Progress)}
+    return Progress(**{name: value for name, value in description.items() if name in names})
+
+
 def _adam_state(tensors: dict[str, Tensor], name: str, parameter: Tensor, step: int) -> dict[str, Tensor]:
     state = {moment: tensors[f"{moment}/{name}"].to(parameter.device) for moment in _MOMENTS}
     return {"step": torch.tensor(float(step)), **state}

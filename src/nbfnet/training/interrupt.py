@@ -1,4 +1,4 @@
-"""A stretch of work that Ctrl-C does not cut in two."""
+"""Being stopped: SIGTERM is taken as Ctrl-C is, and a stretch of work that neither cuts in two."""
 
 from __future__ import annotations
 
@@ -9,22 +9,30 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as schedulers send it before they kill: what is done is saved, as after Ctrl-C."""
+
+
+def raise_terminated(number: int, frame: FrameType | None) -> None:
+    """The handler of SIGTERM."""
+    raise Terminated
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C inside the block is raised when it ends; only the main thread ever gets one."""
+    """Ctrl-C and SIGTERM inside the block are raised when it ends; only the main thread ever gets one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed = False
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-
-    before = signal.signal(signal.SIGINT, remember)
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, frame: received.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)  # to whoever handles it outside of the block, if anyone does
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in received[:1]:
+        signal.raise_signal(number)  # to whoever handles it outside of the block, if anyone does

@@ -94,8 +94,7 @@ class Reproduction:
         published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
         dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
         configured = self.config.model_dump(mode="json", include={"model", "training"}, exclude_unset=True)
-        # A published number of epochs is run to its end.
-        tables = [{"training": {"patience": 0}}, configured, {"training": {"seed": seed, **overrules}}]
+        tables = [configured, {"training": {"seed": seed, **overrules}}]
         exists = path.exists()
         team.wait()  # all must have looked before the leader makes the folder
         folder, config = resume(path, dataset, *tables) if exists else begin(path, dataset, *tables, team=team)

@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,8 +75,10 @@ class RunFolder:
     manifest: dict[str, Any]
 
     @classmethod
-    def create(cls, path: Path, dataset: Dataset, config: Config) -> RunFolder:
+    def create(cls, path: Path, dataset: Dataset, config: Config, **origin: str) -> RunFolder:
         """A new folder with a freshly initialized network; it appears complete or not at all.
+
+        ``origin`` says where it comes from: the source that was named, the command.
 
         Raises:
             GraphFormatError: the folder exists already, or cannot be written.
@@ -89,6 +93,11 @@ class RunFolder:
                 "fingerprint": fingerprint(dataset),
             },
             "vocabulary": f"{DATA}/train",  # where the names are, for whoever reads the folder
+            "made_by": {
+                "nbfnet": version("nbfnet"),
+                "date": datetime.now(UTC).isoformat(timespec="seconds"),
+                **origin,
+            },
             "config": config.model_dump(mode="json"),
             "metrics": {},
         }

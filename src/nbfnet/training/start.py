@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,12 @@ from nbfnet.training.log import read_log
 from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
-def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE) -> tuple[RunFolder, Config]:
+def begin(
+    path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE, **origin: str
+) -> tuple[RunFolder, Config]:
     """A new run folder, with the defaults for the dataset overruled by the tables of a configuration.
+
+    ``origin`` says where it comes from, for its manifest: the source that was named, the command.
 
     Raises:
         ConfigError: the configuration is wrong.
@@ -37,11 +42,11 @@ def begin(path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = AL
     if exists:
         remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-    config = make_config(default_config(dataset, make_config(*tables).model), *tables)
+    config = make_config(default_config(dataset, make_config(*tables).model), _to_the_end(tables), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
     if team.leads:
-        RunFolder.create(path, dataset, config)
+        RunFolder.create(path, dataset, config, **origin)
     team.wait()
     return RunFolder.open(path), config
 
@@ -62,7 +67,7 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
         )
         raise RunFolderError(path, f"this training was begun with another graph ({learned})", remedy)
     before = folder.config()
-    config = make_config(before.model_dump(mode="json"), *tables)
+    config = make_config(before.model_dump(mode="json"), _to_the_end(tables), *tables)
     changed = _changed(before, config)
     if changed:
         remedy = "leave them out, or begin in another folder"
@@ -75,6 +80,11 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
         raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
     check_device(config.training.device)
     return folder, config
+
+
+def _to_the_end(tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A stated number of epochs is run to its end, unless a patience is stated too."""
+    return {"training": {"patience": 0}} if any("epochs" in table.get("training", {}) for table in tables) else {}
 
 
 def _changed(before: Config, after: Config) -> list[str]:
