@@ -182,9 +182,9 @@ class Run:
             team: processes that share the work; each gets the result of all.
         """
         if facts is not None and queries is None:
-            raise EvaluationError("other facts were given: give the links to ask on them as well, as queries")
+            raise EvaluationError("--facts gives another graph: give the links to ask on it as well, with --queries")
         if queries is not None and split == "valid":
-            raise EvaluationError("the given queries take the place of the run's own links: leave out the split")
+            raise EvaluationError("--queries takes the place of the run's own links: leave out --split valid")
         dataset = self.dataset if queries is None else links_to_ask(self.dataset, facts, queries)
         device, graph = device_of(self.config), facts_of(dataset, split)
         given = given_negatives(dataset, split)

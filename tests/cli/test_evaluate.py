@@ -34,7 +34,7 @@ def test_the_document_of_a_ranking(nbfnet, runs, kind):
     assert (document["dataset"], document["split"], document["ties"]) == (kind, "test", "realistic")
     assert document["queries"] == 18
     assert list(document["metrics"]) == RANKED
-    filtered = "train + valid + test" if kind == "knowledge" else "the facts of the test graph, and the answer itself"
+    filtered = "train + valid + test" if kind == "knowledge" else "facts + valid + test of the test graph"
     assert document["protocol"].endswith(f"filter: {filtered}")
     assert sum(part["links"] for part in document["by_category"].values()) == 9
     assert sum(row["links"] for row in document["by_relation"]) == 9

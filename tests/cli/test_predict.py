@@ -36,10 +36,12 @@ def test_json_is_what_python_answers(nbfnet, run, sigmoid_run):
     for options, query, asked in forms:
         document = nbfnet("predict", run, *options, "-k", 40, "--json").document
         expected = sigmoid_run.predict(*query, k=40)
-        assert set(document) == {"query", "answers"}
+        assert set(document) == {"query", "asked", "answers", "more_known"}
+        assert document["asked"] == asked
         assert document["query"] == {r: n for r, n in zip(("head", "relation", "tail"), query, strict=True) if n}
         assert answers_of(document, asked) == [(a.rank, a.name, a.probability, a.known) for a in expected]
-        assert {key for a in document["answers"] for key in a} <= {"rank", asked, "label", "probability", "known"}
+        keys = {"rank", asked, "label", "probability", "score", "known"}
+        assert {key for a in document["answers"] for key in a} <= keys
 
 
 def test_the_table_for_people(nbfnet, run, sigmoid_run):
@@ -62,8 +64,10 @@ def test_restrictions(nbfnet, run, sigmoid_run, tmp_path):
     known = {a[1] for a in answers_of(nbfnet(*base).document) if a[3]}
     assert [a[1] for a in answers_of(nbfnet(*base, "--exclude-known").document)] == [n for n in every if n not in known]
     typed = answers_of(nbfnet(*base, "--type", "hub").document)
-    assert len(typed) == 4
-    assert len(answers_of(nbfnet(*base, "--type", "hub", "--type", "leaf").document)) == 28
+    assert len(typed) == 3  # not the asked one itself
+    assert len(answers_of(nbfnet(*base, "--type", "hub", "--type", "leaf").document)) == 27
+    assert len(answers_of(nbfnet(*base, "--any-type").document)) == 35
+    assert {a[1] for a in answers_of(nbfnet(*base, "--seen").document)} < set(every)
     listed = tmp_path / "candidates.txt"
     listed.write_text("\ufeffleaf 7\r\ntwo\u2028lines\r\nnext\x85line\n\nalone 3\nleaf 7\n", encoding="utf-8")
     found = {a[1] for a in answers_of(nbfnet(*base, "--candidates", listed).document)}
@@ -102,13 +106,12 @@ def test_where_everything_is_known(nbfnet, run, tmp_path):
         (["--head", "Twin", "--relation", PART], ("'leaf 3', 'leaf 4'",)),
         (["--head", HUB, "--relation", PART, "-k", "0"], ("-k",)),
         (["--head", HUB, "--relation", PART, "--type", "hubs"], ("did you mean 'hub'",)),
-        (["--head", HUB, "--tail", "a,b", "--type", "hub"], ("restrict entities",)),
-        (["--head", HUB, "--relation", PART, "-o", "x.csv"], ("--queries",)),
+        (["--head", HUB, "--tail", "a,b", "--type", "hub"], ("choose entities",)),
         (["--head", HUB, "--relation", PART, "--shard", "1/2"], ("--queries",)),
         (["--queries", "q.tsv"], ("-o FILE",)),
         (["--queries", "q.tsv", "-o", "x.csv", "--head", HUB], ("no query of your own",)),
         (["--queries", "q.tsv", "-o", "x.xlsx"], ("x.xlsx", ".csv, .parquet, .jsonl")),
-        (["--queries", "gone.tsv", "-o", "x.csv"], ("gone.tsv", "No such file")),
+        (["--queries", "gone.tsv", "-o", "x.csv"], ("gone.tsv", "no such file")),
         (["--queries", "q.tsv", "-o", "x.csv", "--shard", "3/2"], ("3/2",)),
         (["--queries", "q.tsv", "-o", "x.csv", "--type", "hub"], ("query 2 asks for a relation",)),
         (["--facts", "gone.tsv", "--head", HUB, "--relation", PART], ("gone.tsv",)),
@@ -207,7 +210,8 @@ def test_a_file_of_queries(nbfnet, run, queries, sigmoid_run, tmp_path):
         head, relation, tail = (None if part == "?" else part for part in parts)
         found = sigmoid_run.predict(head, relation, tail, k=3)
         expected += [
-            (number, head, relation, tail, found.asked, a.rank, a.name, a.label, a.probability, a.known) for a in found
+            (number, head, relation, tail, found.asked, a.rank, a.name, a.label, a.probability, a.score, a.known)
+            for a in found
         ]
     assert tables["jsonl"] == expected
     shards = [tmp_path / f"part{i}.jsonl" for i in (1, 2, 3)]
@@ -266,8 +270,12 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
     def identity_line(folder):
         from nbfnet.cli.predict import _identity
         from nbfnet.prediction.asking import Wanted
+        from nbfnet.prediction.query_file import read_queries
+        from nbfnet.run import Run
 
-        return json.dumps({"identity": f"{_identity([folder], None, None, queries, Wanted())} None"})
+        first = read_queries(queries, Run.open(folder).graph)[0]
+        sources = [folder, None, None, queries]
+        return json.dumps({"identity": _identity(sources, Wanted(), (1, first), False, False, None)})
 
     def before(*options, folder=base):
         answer = nbfnet("predict", folder, "--queries", queries, "-o", file, *options, "--json")
@@ -275,7 +283,8 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
 
     interrupted()
     assert before() == 5
-    for options in (["-k", 4], ["--exclude-known"], ["--shard", "1/2"], ["--more-facts", tmp_path / "more.tsv"]):
+    others = [["-k", 4], ["--exclude-known"], ["--any-type"], ["--seen"], ["--train-only"], ["--shard", "1/2"]]
+    for options in (*others, ["--more-facts", tmp_path / "more.tsv"]):
         (tmp_path / "more.tsv").write_text(f"leaf 3\t{PART}\tleaf 4\n")
         interrupted()
         assert before(*options) == 0

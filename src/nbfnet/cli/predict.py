@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from nbfnet.prediction.asking import Wanted, ask
 from nbfnet.prediction.loading import open_predictor
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.prediction.query_file import Query, read_candidates, read_queries
+from nbfnet.training.run_folder import MANIFEST, MODEL
 
 Runs = Annotated[
     list[Path],
@@ -105,7 +107,7 @@ def predict(
         return _rows(predictor, ask(predictor, query.head, query.relation, query.tail, wanted), reasons)
 
     part = asked[parse_shard(shard, len(asked))]
-    identity = f"{_identity(runs, facts, more_facts, queries, wanted)} {asked[0]} {reasons} {train_only} {shard}"
+    identity = _identity([*runs, facts, more_facts, queries], wanted, asked[0], reasons, train_only, shard)
     before = write_answers(output, part, answer, identity, reasons=reasons)
     if before:
         report_note(f"resumed: {before:,} {'query was' if before == 1 else 'queries were'} answered before")
@@ -134,17 +136,15 @@ def _document(answers: Answers, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return document
 
 
-def _identity(
-    runs: list[Path], facts: Path | None, more_facts: Path | None, queries: Path | None, wanted: Wanted
-) -> str:
-    """Of everything that answers depend on."""
-    digest = hashlib.blake2b(repr(wanted).encode(), digest_size=16)
-    of_runs = [run / name for run in runs for name in ("manifest.json", "model.safetensors")]
-    for source in [*of_runs, facts, more_facts, queries]:
-        is_folder = source is not None and source.is_dir()
-        files = sorted(file for file in source.rglob("*") if file.is_file()) if is_folder and source else [source]
-        for file in files:
-            digest.update(b"-" if file is None else hashlib.blake2b(file.read_bytes()).digest())
+def _identity(sources: Sequence[Path | None], *wishes: object) -> str:
+    """Of everything that answers depend on: runs, files and folders of facts and queries, and what is wanted."""
+    digest = hashlib.blake2b(repr(wishes).encode(), digest_size=16)
+    for source in sources:
+        files = [] if source is None else [source]
+        if source is not None and source.is_dir():
+            is_run = (source / MANIFEST).exists()
+            files = [source / MANIFEST, source / MODEL] if is_run else sorted(filter(Path.is_file, source.rglob("*")))
+        digest.update(b"".join(hashlib.blake2b(file.read_bytes()).digest() for file in files) or b"-")
     return digest.hexdigest()
 
 

@@ -44,9 +44,9 @@ def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Datas
     if facts is None:
         # The run's own test links stay known answers, unless they are of another graph.
         held_out = learned.valid.concatenate(learned.test) if learned.test_graph is None else learned.valid
-        name = f"{learned.name}, {asked.name}"
+        name = f"{learned.name}, {_name(links, asked)}"
         return Dataset(name, learned.train, held_out, wanted, split=learned.split)
-    name = f"{graph.name}, {asked.name}"
+    name = f"{_name(facts, graph)}, {_name(links, asked)}"
     if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
         return Dataset(name, graph, Triplets.empty(), wanted)
     return Dataset(name, learned.train, Triplets.empty(), wanted, graph)
@@ -64,6 +64,10 @@ def read_facts(source: object, learned: Graph) -> Graph:
         opened = open_source(source)
         return opened.known_graph if isinstance(opened, Dataset) else opened
     return read(source)
+
+
+def _name(source: object, graph: Graph) -> str:
+    return Path(source).name if isinstance(source, str | Path) else graph.name
 
 
 def _origin(source: object) -> Path | str:
