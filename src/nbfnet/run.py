@@ -15,7 +15,7 @@ from nbfnet.evaluation.given_negatives import evaluate_by_protocol
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.asking import explain_named, rules_of
-from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.explanation import Asked, Explanation
 from nbfnet.explanation.rules import Rule
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.extension import described_as
@@ -77,11 +77,11 @@ class Run:
         listed = None if candidates is None else tuple(candidates)
         return ask(self._predictor, head, relation, tail, Wanted(k, exclude_known, tuple(types), listed))
 
-    def explain(self, head: str, relation: str, tail: str, *, k: int = 5) -> Explanation:
+    def explain(self, head: str, relation: str | None, tail: str, *, asked: Asked = "tail", k: int = 5) -> Explanation:
         """The k most important paths behind a prediction; where it is a fact already, that fact is taken away first."""
-        return explain_named(self._predictor.members[0], head, relation, tail, k=k)
+        return explain_named(self._predictor.members[0], head, relation, tail, asked=asked, k=k)
 
-    def rules(self, relation: str, *, predictions: int = 50) -> list[Rule]:
+    def rules(self, relation: str | None = None, *, predictions: int = 50) -> list[Rule]:
         """The relation patterns that the network relies on for a relation, from so many of its facts."""
         return rules_of(self._predictor.members[0], relation, predictions=predictions)
 
