@@ -63,15 +63,16 @@ class Study:
 
 def study(run: Run, predictions: int, *, only_first: bool = True, seed: int = 0) -> Study:
     """Delete top paths and random paths of so many predictions."""
-    protocol, random = RankingProtocol.of(run.dataset, "test"), np.random.default_rng(seed)
+    protocol = RankingProtocol.of(run.dataset, "test")
     graph, messages = protocol.facts, MessageGraph(protocol.facts.message_csr)
     network = run.folder.network(run.dataset, "cpu")
     falls, of_heaviest = list[Float64](), list[Float64]()
     seconds, asked, no_path, no_other = list[float](), 0, 0, 0
-    for query in _test_queries(protocol, random):
+    for query in _test_queries(protocol, np.random.default_rng(seed)):
         if len(falls) == predictions:
             break
         asked += 1
+        random = np.random.default_rng([seed, asked])  # of its own: what is asked next does not depend on what is drawn
         if only_first and not _is_first(network, messages, protocol, query):
             continue
         begin = time.perf_counter()

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.explanation.asking import explain_named, rules_of
-from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.explanation import Asked, Explanation
 from nbfnet.explanation.rules import Rule
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.extension import described_as, with_facts
@@ -140,9 +140,7 @@ class Run:
             scored.append(ScoredLink(entities[u], relations[q], entities[v], probability, score, known))
         return scored
 
-    def explain(
-        self, head: str, relation: str | None, tail: str, *, k: int = 5, asked: Literal["tail", "head"] = "tail"
-    ) -> Explanation:
+    def explain(self, head: str, relation: str | None, tail: str, *, k: int = 5, asked: Asked = "tail") -> Explanation:
         """The k most important paths behind a prediction; if it is a fact already, that fact is hidden first.
 
         ``asked`` says which question the prediction answers: (head, relation, ?) or (?, relation, tail).

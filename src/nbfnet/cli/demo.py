@@ -16,9 +16,7 @@ from nbfnet.evaluation.baselines import BASELINES
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.explanation.asking import explain_named
-from nbfnet.explanation.drawing import draw_html
 from nbfnet.explanation.explanation import Explanation
-from nbfnet.graph.atomic import replacing
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import load
 from nbfnet.prediction.answers import Answers
@@ -56,8 +54,7 @@ def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
         best = explain_named(member, head, relation, answers[0].name, k=5)
         answered.append((answers, tail, best))
     drawing = output / "explanation.html"
-    with replacing(drawing) as partial:
-        partial.write_text(draw_html(answered[0][2]), encoding="utf-8")
+    answered[0][2].save(drawing)
     if json:
         predictions = [{**a.to_dict(), "held_out": t, "explanation": e.to_dict()} for a, t, e in answered]
         print_json({"run": str(run), "metrics": metrics, "predictions": predictions, "drawing": str(drawing)})

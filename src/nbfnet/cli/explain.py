@@ -7,20 +7,34 @@ from typing import Annotated
 
 import typer
 
-from nbfnet.cli.options import Facts, Json, MoreFacts, RunArgument
+from nbfnet.cli.options import Facts, Json, MoreFacts, RunArgument, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
 from nbfnet.explanation.asking import explain_named
-from nbfnet.explanation.drawing import draw_html, draw_svg
-from nbfnet.explanation.explanation import Explanation
-from nbfnet.graph.atomic import replacing
+from nbfnet.explanation.explanation import Asked, Explanation
+from nbfnet.explanation.saving import PICTURES, check_format, save_explanation
 from nbfnet.prediction.loading import open_predictor
 
-Head = Annotated[str, typer.Argument(metavar="HEAD", help="Where the paths begin.")]
-Relation = Annotated[str, typer.Argument(metavar="RELATION", help="What is predicted.")]
-Tail = Annotated[str, typer.Argument(metavar="TAIL", help="The answer, where they end.")]
+Head = Annotated[str, typer.Argument(metavar="HEAD", help="The head of the link to explain.")]
+Relation = Annotated[
+    str,
+    typer.Argument(metavar="RELATION", help="Its relation. Leave it out for an edge list, which has only one."),
+]
+Tail = Annotated[str | None, typer.Argument(metavar="TAIL", help="Its tail.", show_default=False)]
+AskedOption = Annotated[
+    Asked,
+    typer.Option("--asked", metavar="head|tail", help="Which end the prediction asked for.", show_choices=False),
+]
 Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many paths.")]
-Svg = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the paths as a picture.")]
-Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them as a page of its own, to explore.")]
+Picture = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--picture",
+        metavar="FILE",
+        help="Draw the paths, as the ending says: .svg, .html (a page to explore), .png or .pdf. May be repeated.",
+    ),
+]
+Svg = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them as SVG, whatever the ending.")]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them as a page to explore, whatever the ending.")]
 Beam = Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Partial paths that the search keeps at a node.")]
 
 
@@ -28,33 +42,36 @@ def explain(
     run: RunArgument,
     head: Head,
     relation: Relation,
-    tail: Tail,
+    tail: Tail = None,
+    asked: AskedOption = "tail",
     count: Count = 5,
+    picture: Picture = None,
     svg: Svg = None,
     html: Html = None,
     facts: Facts = None,
     more_facts: MoreFacts = None,
+    train_only: TrainOnly = False,
     beam: Beam = 32,
     json: Json = False,
 ) -> None:
     """Show the paths that make a network believe in a link.
 
-    Each path has its weight, the sum of its edges' importances, and how much the score falls when its facts are
-    deleted. Where the link is a fact already, that fact is taken away first.
+    Each path is listed with how the score changes when its facts are deleted, the path that the network relies on most
+    first. If the link is a fact already, it is hidden first, as in training.
     """
-    predictor = open_predictor([run], facts, more_facts)
-    explanation = explain_named(predictor.members[0], head, relation, tail, k=count, beam=beam)
-    for file, draw in ((svg, draw_svg), (html, draw_html)):
-        if file is not None:
-            with replacing(file) as partial:
-                partial.write_text(draw(explanation), encoding="utf-8")
-    print_json(explanation.document()) if json else print_explanation(explanation)
+    pictures = [(file, check_format(file, PICTURES)) for file in picture or ()]
+    pictures += [(file, form) for file, form in ((svg, ".svg"), (html, ".html")) if file is not None]
+    predictor = open_predictor([run], facts, more_facts, train_only=train_only)
+    link = (head, None, relation) if tail is None else (head, relation, tail)
+    explanation = explain_named(predictor.members[0], *link, asked=asked, k=count, beam=beam)
+    for file, form in pictures:
+        save_explanation(explanation, file, form)
+    print_json(explanation.to_dict()) if json else print_explanation(explanation)
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """A prediction and its paths, one a line."""
-    print_title(f"{explanation.query}   probability {explanation.probability:.1%}")
-    if not explanation.paths:
-        print_text("no path leads there: the network knows no more than what the two ends look like")
-    for path in explanation.paths:
-        print_text(f"  {path.effect}   {path}")
+    """A prediction and its paths, one on each line."""
+    title, *lines = explanation.lines()
+    print_title(title)
+    for line in lines:
+        print_text(line)

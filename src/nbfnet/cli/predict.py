@@ -13,6 +13,7 @@ from nbfnet.cli.options import Facts, Json, MoreFacts, TrainOnly
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.errors import QueryError
 from nbfnet.explanation.asking import explain_named
+from nbfnet.explanation.explanation import Asked
 from nbfnet.graph.graph import Graph
 from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
 from nbfnet.prediction.answers import QUESTION, Answers
@@ -124,7 +125,8 @@ def _rows(predictor: Predictor, answers: Answers, reasons: bool) -> list[dict[st
         member = predictor.members[0]
         for row in rows:
             link = {**{role: row[role] for role in ("head", "relation", "tail")}, answers.asked: row["answer"]}
-            explanation = explain_named(member, **link, k=1)
+            asked: Asked = "head" if answers.asked == "head" else "tail"
+            explanation = explain_named(member, **link, asked=asked, k=1)
             row["reason"] = str(explanation.paths[0]) if explanation.paths else None
     return rows
 

@@ -6,37 +6,51 @@ from typing import Annotated
 
 import typer
 
-from nbfnet.cli.options import Json, RunArgument, Seed
+from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_text, print_title
-from nbfnet.explanation.asking import rules_of
+from nbfnet.explanation.asking import find_relation, rules_of
+from nbfnet.explanation.rules import RuleOrder
 from nbfnet.prediction.loading import open_predictor
 
-Relation = Annotated[str, typer.Argument(metavar="RELATION", help="What is predicted.")]
+Relation = Annotated[
+    str | None,
+    typer.Argument(metavar="RELATION", help="What is predicted. Leave it out for an edge list, which has only one."),
+]
 Predictions = Annotated[int, typer.Option("--predictions", metavar="NUMBER", min=1, help="How many facts to explain.")]
-Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many paths of each count.")]
+Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many paths of each fact to count.")]
+MinSupport = Annotated[
+    int, typer.Option(metavar="NUMBER", min=1, help="Leave out rules that fewer of the explained facts rely on.")
+]
+Sort = Annotated[RuleOrder, typer.Option(metavar="support|confidence|lift", help="What the first rules have most of.")]
 
 
 def rules(
     run: RunArgument,
-    relation: Relation,
+    relation: Relation = None,
     predictions: Predictions = 50,
     count: Count = 3,
+    min_support: MinSupport = 1,
+    sort: Sort = "support",
+    facts: Facts = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Show the rules that a network relies on for a relation.
 
-    Facts of the relation, drawn by the seed, are explained; a rule's support is in how many of them it is among the
-    best paths, its confidence how often it holds in the graph.
+    Facts of the relation, drawn by the seed, are explained. A rule's support is in how many of them it is among the
+    best paths, its confidence how often it holds in the graph, its lift how many times more often than by chance.
     """
-    member = open_predictor([run]).members[0]
-    found = rules_of(member, relation, predictions=predictions, k=count, seed=seed)
+    member = open_predictor([run], facts).members[0]
+    graph = member.graph
+    name = graph.relations[find_relation(graph, relation)]
+    found = rules_of(member, name, predictions=predictions, k=count, min_support=min_support, sort=sort, seed=seed)
     if json:
-        print_json({"relation": relation, "rules": [rule.document() for rule in found]})
+        print_json({"relation": name, "rules": [rule.to_dict() for rule in found]})
         return
-    print_title(f"Rules for {relation}")
+    print_title(f"Rules for {name}")
     if not found:
-        print_text("none: no path leads from the one end of its facts to the other")
+        no_path = "none: no path leads from the one end of its facts to the other"
+        print_text(no_path if min_support == 1 else f"none has a support of {min_support}; lower --min-support")
     for rule in found[:30]:
         print_text(str(rule))
     if len(found) > 30:

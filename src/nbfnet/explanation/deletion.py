@@ -33,12 +33,18 @@ class Deletion:
         Every copy of a path's edges is deleted, and their inverses: the same facts, read the other way. Each path
         leaves another graph, of which the network's frontier computes what the one answer needs.
         """
-        return np.array([self._score(self._without(path)) for path in paths], dtype=np.float64)
+        return np.array([self.logit_without_facts(self.facts(path)) for path in paths], dtype=np.float64)
 
-    def _without(self, path: Sequence[int]) -> MessageGraph:
+    def logit_without_facts(self, facts: frozenset[int]) -> float:
+        """The logit without all edges in some slots."""
+        hidden = np.fromiter(facts, dtype=np.int64, count=len(facts))
+        return self._score(MessageGraph(self.graph.csr.hide(hidden), self.graph.device))
+
+    def facts(self, path: Sequence[int]) -> frozenset[int]:
+        """The slots of every copy of a path's edges, and of their inverses."""
         csr, slots = self.graph.csr, list(path)
-        facts = self._edges.slots(csr.source[slots], csr.relation[slots], csr.target[slots][:, None])
-        return MessageGraph(csr.hide(facts), self.graph.device)
+        found = self._edges.slots(csr.source[slots], csr.relation[slots], csr.target[slots][:, None])
+        return frozenset(found.tolist())
 
     def _score(self, graph: MessageGraph) -> float:
         source, relation, target = (torch.tensor([part], device=graph.device) for part in self.query)

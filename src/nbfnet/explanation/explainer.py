@@ -10,13 +10,16 @@ from nbfnet.explanation.distinct_edges import DistinctEdges
 from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge
-from nbfnet.explanation.top_paths import TopPath, top_paths
+from nbfnet.explanation.selection import Candidate, Selected, Selection
+from nbfnet.explanation.short_paths import short_paths
+from nbfnet.explanation.top_paths import top_paths
 from nbfnet.graph.graph import Graph
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
 
 _LEAST_CANDIDATES = 30
+_SHORT_CANDIDATES = 10
 
 
 def explain(
@@ -33,9 +36,10 @@ def explain(
 ) -> Explanation:
     """The k paths from head to tail that the prediction (head, relation, tail) relies on most.
 
-    Twice as many paths, and thirty at least, are found by their importance, which is a slope: it says what a little
-    less of a path would cost. What all of it costs is measured, by deletion, and those k are listed that cost most, in
-    that order. Importance and deletion drop are in units of the logit.
+    Paths are found by their importance, which is a slope: it says what a little less of a path would cost. Twice as
+    many as asked for, and thirty at least, are candidates, and ten of one or two edges whatever their importance. What
+    all of a path costs is measured, by deletion, and ``selection.py`` says which are listed. Importance and deletion
+    drop are in units of the logit.
 
     Args:
         network: a trained network.
@@ -57,24 +61,27 @@ def explain(
         raise ExplanationError(f"k is {k}: it must be at least 1")
     importance = edge_importance(network, messages, head, relation, tail)
     distinct = DistinctEdges.of(messages.csr, importance)
-    found = top_paths(distinct.csr, distinct.importance, head, tail, k=max(2 * k, _LEAST_CANDIDATES), beam=beam)
-    deletion = Deletion(network, messages, graph.kind, (head, relation, tail))
-    logit = deletion.logit()
-    drops = logit - deletion.logits_without([distinct.slot[list(path.slots)].tolist() for path in found])
-    listed = sorted(zip(drops.tolist(), found, strict=True), key=_rank)[:k]
-    paths = (_named(graph, distinct, path, drop) for drop, path in listed)
-    probability = float(calibration.probability(np.array([logit]))[0])
-    return Explanation(PathEdge.named(graph, head, relation, tail), probability, tuple(paths))
+    edges = distinct.csr, distinct.importance, head, tail
+    found = top_paths(*edges, k=max(2 * k, _LEAST_CANDIDATES), beam=beam)
+    known = {path.slots for path in found}
+    found += [path for path in short_paths(*edges, most=_SHORT_CANDIDATES) if path.slots not in known]
+    candidates = [Candidate(path, tuple(distinct.slot[list(path.slots)].tolist())) for path in found]
+    selection = Selection(Deletion(network, messages, graph.kind, (head, relation, tail)), candidates)
+    listed = selection.best(k)
+    query = PathEdge.named(graph, head, relation, tail)
+    return Explanation(
+        query,
+        float(calibration.probability(np.array([selection.logit]))[0]),
+        tuple(_named(graph, distinct, selected) for selected in listed),
+        sum(selected.added_drop for selected in listed),
+        "head" if query.inverse else "tail",
+    )
 
 
-def _rank(measured: tuple[float, TopPath]) -> tuple[float, float, int, tuple[int, ...]]:
-    """Look-alike paths differ by rounding, which is the machine's own: the order is not."""
-    drop, path = measured
-    return -round(drop, 4), -round(path.weight, 4), len(path.slots), path.slots
-
-
-def _named(graph: Graph, distinct: DistinctEdges, path: TopPath, drop: float) -> ExplainedPath:
-    csr, slots = distinct.csr, list(path.slots)
+def _named(graph: Graph, distinct: DistinctEdges, selected: Selected) -> ExplainedPath:
+    csr, path = distinct.csr, selected.path
+    slots = list(path.slots)
     walked = zip(csr.source[slots].tolist(), csr.relation[slots].tolist(), csr.target[slots].tolist(), strict=True)
+    edges = tuple(PathEdge.named(graph, *edge) for edge in walked)
     importance = distinct.importance[list(path.iterations), slots].tolist()
-    return ExplainedPath(path.weight, drop, tuple(PathEdge.named(graph, *edge) for edge in walked), tuple(importance))
+    return ExplainedPath(path.weight, selected.drop, selected.added_drop, edges, tuple(importance))

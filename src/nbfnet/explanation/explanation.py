@@ -4,40 +4,117 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+from nbfnet.errors import MissingExtraError
 from nbfnet.explanation.drawing import draw_svg
-from nbfnet.explanation.path import ExplainedPath, PathEdge
+from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
+from nbfnet.explanation.saving import save_explanation
+
+Asked = Literal["tail", "head"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """The most important paths of a prediction (head, relation, tail): first the one whose deletion costs most.
+    """The most important paths of a prediction (head, relation, tail): first the one that it relies on most.
 
-    A query that asks for the head is an inverse edge: its paths run from the tail to the head.
+    A prediction of a head answers the question (?, relation, tail): its query is an inverse edge, and its paths run
+    from the tail to the head.
     """
 
     query: PathEdge
     probability: float
     paths: tuple[ExplainedPath, ...]
+    joint_drop: float  # how much the logit falls when the facts of all paths are deleted together
+    asked: Asked = "tail"
 
-    def document(self) -> dict[str, Any]:
-        """The explanation as JSON."""
-        paths = [path.document() for path in self.paths]
-        return {"query": self.query.document(), "probability": self.probability, "paths": paths}
+    @property
+    def fact(self) -> str:
+        """The prediction as a fact, from head to tail, whichever of them was asked for."""
+        head, label, tail = self._labels
+        return f"{head} {self._arrow(label)} {tail}"
+
+    @property
+    def question(self) -> str:
+        """What the prediction answers, such as ``Paris -capital of-> ?``."""
+        head, label, tail = self._labels
+        return f"{head} {self._arrow(label)} ?" if self.asked == "tail" else f"? {self._arrow(label)} {tail}"
+
+    @property
+    def together(self) -> str:
+        """What deleting all paths together does, in words."""
+        what = f"all {len(self.paths)} paths are" if len(self.paths) > 1 else "this one path is"
+        return f"{change_of_logit(self.joint_drop)} if {what} deleted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain data, which is also its JSON."""
+        return {
+            "query": self.query.to_dict(),
+            "asked": self.asked,
+            "probability": self.probability,
+            "joint_drop": self.joint_drop,
+            "paths": [path.to_dict() for path in self.paths],
+        }
+
+    def to_pandas(self) -> Any:
+        """A data frame with one row for each path: rank, drop, added_drop, weight, length and path.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("a data frame", "pandas") from None
+        columns = ["rank", "drop", "added_drop", "weight", "length", "path"]
+        rows = [
+            (rank, path.deletion_drop, path.added_drop, path.weight, len(path.edges), str(path))
+            for rank, path in enumerate(self.paths, start=1)
+        ]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def save(self, file: str | Path) -> None:
+        """Write a picture or the data, as the file's ending says: .svg, .html, .png, .pdf or .json.
+
+        Raises:
+            ExplanationError: the ending stands for none of these.
+            MissingExtraError: .png and .pdf need the extra ``pictures``.
+        """
+        save_explanation(self, Path(file))
+
+    def lines(self) -> list[str]:
+        """The explanation in words: the prediction, the question it answers, its paths, and all of them together."""
+        lines = [f"{self.fact}   probability {self.probability:.1%}", f"  asked: {self.question}"]
+        if not self.paths:
+            lines.append("  no path leads there: the network knows no more than what the two ends look like")
+        lines += [f"  {path.effect}   {path}" for path in self.paths]
+        if self.paths:
+            lines.append(f"  {self.together}")
+        return lines
 
     def __str__(self) -> str:
-        lines = [f"{self.query}: probability {self.probability:.3g}"]
-        if not self.paths:
-            lines.append(f"  no path leads from {self.query.start} to {self.query.end} in so few steps")
-        lines += [f"  {path.effect}   {path}" for path in self.paths]
-        return "\n".join(lines)
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        paths = "1 path" if len(self.paths) == 1 else f"{len(self.paths)} paths"
+        return f"<Explanation of {self.fact}: probability {self.probability:.1%}, {paths}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{path.deletion_drop:+.3f}</td><td>{path.weight:+.3f}</td>"
-            f'<td style="text-align: left">{escape(str(path))}</td></tr>'
+            f"<tr><td>{change_of_logit(path.deletion_drop)}</td><td>{change_of_logit(path.added_drop)}</td>"
+            f'<td>{path.weight:+.3f}</td><td style="text-align: left">{escape(str(path))}</td></tr>'
             for path in self.paths
         )
-        head = '<tr><th>deletion drop</th><th>weight</th><th style="text-align: left">path</th></tr>'
+        titles = "".join(f"<th>{title}</th>" for title in ("if deleted", "after those above", "weight"))
+        head = f'<tr>{titles}<th style="text-align: left">path</th></tr>'
         return f"<div>{draw_svg(self)}<table>{head}{rows}</table></div>"
+
+    @property
+    def _labels(self) -> tuple[str, str, str]:
+        query = self.query
+        head, tail = (query.end, query.start) if query.inverse else (query.start, query.end)
+        return head, query.label, tail
+
+    def _arrow(self, label: str) -> str:
+        return f"-{label}->" if self.query.directed else f"-{label}-"

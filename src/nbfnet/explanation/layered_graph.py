@@ -34,7 +34,8 @@ class DrawnEdge:
 
     edge: PathEdge
     route: list[Box]  # from node to node
-    importance: float  # the greatest that a path sees in it
+    importance: float  # the greatest that a path sees in it, to first order
+    drop: float  # the greatest deletion drop of a path over it
     paths: set[int]
     forward: bool  # whether paths follow it from the first box of the route to the last
 
@@ -70,7 +71,8 @@ class LayeredGraph:
             owners = {path for path, _ in seen}
             between = _between(*ends, edge, owners)
             importance = max((value for _, value in seen), key=abs)
-            edges.append(DrawnEdge(edge, [ends[0], *between, ends[1]], importance, owners, forward))
+            drop = max(paths[path].deletion_drop for path in owners)
+            edges.append(DrawnEdge(edge, [ends[0], *between, ends[1]], importance, drop, owners, forward))
             boxes += between
             for box in ends:
                 box.paths |= owners

@@ -50,6 +50,15 @@ class PatternPairs:
         connected = np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64)  # no two parts share a source
         return ConnectedPairs(len(connected), self._true(connected, query), exact and done >= len(sources))
 
+    def base_rate(self, query: Step) -> float:
+        """How often the query's relation holds between a random entity that is a head of it and one that is a tail."""
+        begin, target = self._of(query)
+        head = np.repeat(np.arange(self.graph.num_nodes), np.diff(begin))
+        facts = sort_distinct((head * self.graph.num_nodes + target)[head != target])
+        heads, tails = sort_distinct(head), sort_distinct(target.astype(np.int64))
+        pairs = len(heads) * len(tails) - len(np.intersect1d(heads, tails, assume_unique=True))  # x is not y
+        return len(facts) / pairs if pairs else 0.0
+
     def _follow(self, pattern: tuple[Step, ...], sources: Int64, most: int) -> tuple[Int64, bool]:
         """The key x * |V| + y of every path of the pattern; where there are too many paths, some of them go on."""
         paths, exact = [sources], True  # (node of the path, path)

@@ -8,12 +8,13 @@ from itertools import pairwise
 
 from nbfnet.explanation.layered_graph import Box, DrawnEdge, LayeredGraph
 from nbfnet.explanation.layout import lay_out
-from nbfnet.explanation.path import ExplainedPath, PathEdge
+from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
 from nbfnet.explanation.text_fitting import fit_lines, text_width
 
 NODE_SIZE, LABEL_SIZE = 13, 11  # font sizes, as in picture.css
 MARGIN, GAP, SPACING = 16.0, 27.0, 9.0
-THINNEST, THICKEST, ARROW = 1.2, 5.0, 10.0
+THINNEST, THICKEST, ARROW = 1.2, 4.0, 10.0
+PORT = 11.0  # the room that an edge takes at the side of a node
 
 Point = tuple[float, float]
 
@@ -24,7 +25,7 @@ class Picture:
     def __init__(self, query: PathEdge, paths: Sequence[ExplainedPath], *, upright: bool) -> None:
         self.graph = LayeredGraph.of(query, paths)
         self.upright = upright
-        self.greatest = max(abs(edge.importance) for edge in self.graph.edges) or 1.0
+        self.greatest = max(abs(edge.drop) for edge in self.graph.edges) or 1.0
         self.lines = {box: self._lines(box) for layer in self.graph.layers for box in layer}
         self.layout = lay_out(self.graph, self._length, self._breadth, gap=GAP, spacing=SPACING)
 
@@ -32,6 +33,11 @@ class Picture:
     def size(self) -> Point:
         """Width and height."""
         return self._point(self.layout.along[-1][1], self.layout.breadth)
+
+    @property
+    def has_against(self) -> bool:
+        """Whether an edge is dashed."""
+        return any(_against(edge) for edge in self.graph.edges)
 
     def elements(self) -> list[str]:
         """The edges, then the nodes."""
@@ -62,10 +68,10 @@ class Picture:
     def _breadth(self, box: Box) -> float:
         """Across the layers: as much as the text needs, and as the ports of all edges need."""
         if box.role == "bend":
-            return THICKEST + 4
+            return PORT
         of_text = self._width(box) if self.upright else self._height(box)
         ports = max(len(side) for side in self.graph.neighbours[box]) if box.role != "label" else 0
-        return max(of_text, ports * (THICKEST + 4) + 6)
+        return max(of_text, ports * (PORT) + 6)
 
     def _point(self, along: float, across: float) -> Point:
         return (across, along) if self.upright else (along, across)
@@ -84,13 +90,15 @@ class Picture:
         if box.role in ("label", "bend"):
             return middle
         order = sorted(self.graph.neighbours[box][side], key=lambda linked: self.layout.across[linked])
-        return middle + (order.index(other) - (len(order) - 1) / 2) * (THICKEST + 4)
+        return middle + (order.index(other) - (len(order) - 1) / 2) * (PORT)
 
     def _draw_edge(self, edge: DrawnEdge) -> str:
         label = edge.label
-        kind = "edge against" if edge.importance < 0 else "edge"
-        title = f"{edge.edge} (importance {edge.importance:+.3g})"
-        width = THINNEST + (THICKEST - THINNEST) * abs(edge.importance) / self.greatest
+        kind = "edge against" if _against(edge) else "edge"
+        which = "its path is" if len(edge.paths) == 1 else "a path over it is"
+        change = f"{change_of_logit(edge.drop)} if {which} deleted"
+        title = f"{edge.edge} ({change}; first-order importance {edge.importance:+.3g})"
+        width = THINNEST + (THICKEST - THINNEST) * abs(edge.drop) / self.greatest
         arrow_at = (0 if edge.forward == edge.edge.inverse else -1) if edge.edge.directed else None
         return (
             f'<g class="{kind}" data-paths="{_numbers(edge.paths)}"><title>{clean(title)}</title>'
@@ -153,6 +161,11 @@ class Picture:
         return "".join(
             f'<text x="{x:.1f}" y="{top + i * line_height:.1f}">{clean(line)}</text>' for i, line in enumerate(lines)
         )
+
+
+def _against(edge: DrawnEdge) -> bool:
+    """Whether deleting any path over the edge raises the score, by so much that the list shows it."""
+    return round(edge.drop, 3) < 0
 
 
 def _numbers(paths: set[int]) -> str:

@@ -5,7 +5,9 @@ rule of a query relation it has
 
 - support: in how many of the explained predictions it is the pattern of a path among the top k;
 - confidence: of all pairs (x, y) that a path of the pattern connects in the facts, the share for which the query's
-  relation is a fact. Like an explained path, the path visits no node twice, and x is not y.
+  relation is a fact. Like an explained path, the path visits no node twice, and x is not y;
+- lift: confidence / P(the relation holds between x and y), for x and y drawn at random from the entities that appear as
+  its head and as its tail. A lift of 1 says that the pattern tells nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,11 +24,12 @@ from nbfnet.explanation.path import PathEdge
 from nbfnet.explanation.pattern_pairs import PatternPairs
 from nbfnet.graph.graph import Graph
 
+RuleOrder = Literal["support", "confidence", "lift"]
 Step = tuple[int, bool]  # a relation's id, and whether it is followed backwards
 Pattern = tuple[Step, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rule:
     """query(x, y) <- body(x, z), ...: a pattern, and what speaks for it."""
 
@@ -38,8 +41,9 @@ class Rule:
     confidence: float | None  # None: the pattern connects no pair in the facts
     pairs: int  # pairs that the confidence was counted over
     exact: bool  # False: a sample of the paths
+    lift: float | None  # None: as for the confidence
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         body = [{"relation": name, "inverse": inverse} for name, inverse in self.body]
         return {**asdict(self), "body": body, "text": str(self)}
@@ -48,34 +52,85 @@ class Rule:
         names = _variables(len(self.body))
         atoms = [_atom(name, inverse, a, b) for (name, inverse), a, b in zip(self.body, names, names[1:], strict=False)]
         known = "unknown" if self.confidence is None else f"{self.confidence:.3f}{'' if self.exact else ' (sampled)'}"
+        lift = "unknown" if self.lift is None else f"{self.lift:.1f}"
         head = _atom(self.query, self.query_inverse, "x", "y")
-        return f"{head} <- {', '.join(atoms)}   support {self.support}/{self.explained}, confidence {known}"
+        figures = f"support {self.support}/{self.explained}, confidence {known}, lift {lift}"
+        return f"{head} <- {', '.join(atoms)}   {figures}"
+
+    def __repr__(self) -> str:
+        return f"<Rule {self}>"
 
 
-def mine_rules(explanations: Iterable[Explanation], graph: Graph, *, seed: int = 0) -> list[Rule]:
-    """The rules behind some explanations, by query relation, then the most supported and most confident first.
+def mine_rules(
+    explanations: Iterable[Explanation],
+    graph: Graph,
+    *,
+    min_support: int = 1,
+    sort: RuleOrder = "support",
+    seed: int = 0,
+) -> list[Rule]:
+    """The rules behind some explanations, by query relation, then with the greatest support, confidence or lift first.
 
-    Confidence counts the pairs among the graph's facts, exactly where the paths of a pattern are few enough to list,
-    else over a random sample of them. A path that is the query's own fact is no rule.
+    Rules of the same support are ordered by how often their pattern is that of the first path, then by confidence and
+    length. A rule never comes before one that says the same without a detour. Confidence counts the pairs among the
+    graph's facts, exactly where the paths of a pattern are few enough to list, else over a random sample of them. A
+    path that is the query's own fact is not a rule.
     """
     supports: defaultdict[Step, Counter[Pattern]] = defaultdict(Counter)
+    firsts: defaultdict[Step, Counter[Pattern]] = defaultdict(Counter)
     explained: Counter[Step] = Counter()
     for explanation in explanations:
         query = _step(explanation.query)
         explained[query] += 1
-        patterns = {tuple(_step(edge) for edge in path.edges) for path in explanation.paths}
-        supports[query].update(pattern for pattern in patterns if pattern != (query,))
+        patterns = [tuple(_step(edge) for edge in path.edges) for path in explanation.paths]
+        supports[query].update({pattern for pattern in patterns if pattern != (query,)})
+        firsts[query].update(patterns[:1])
     pairs = PatternPairs(graph, np.random.default_rng(seed))
-    found = []
-    for query, patterns_of_query in supports.items():
-        for pattern, support in patterns_of_query.items():
+    found: list[Rule] = []
+    for query in sorted(supports, key=lambda step: (graph.relations.label(step[0]), step[1])):
+        base_rate, rules = pairs.base_rate(query), dict[Pattern, Rule]()
+        for pattern, support in supports[query].items():
+            if support < min_support:
+                continue
             connected = pairs.count(pattern, query)
-            name, inverse = graph.relations.label(query[0]), query[1]
+            share = connected.share
+            lift = None if share is None or not base_rate else share / base_rate
             body = tuple((graph.relations.label(relation), backwards) for relation, backwards in pattern)
-            found.append(
-                Rule(name, inverse, body, support, explained[query], connected.share, connected.pairs, connected.exact)
-            )
-    return sorted(found, key=lambda rule: (rule.query, rule.query_inverse, -rule.support, -(rule.confidence or 0)))
+            name, counts = graph.relations.label(query[0]), (support, explained[query])
+            rules[pattern] = Rule(name, query[1], body, *counts, share, connected.pairs, connected.exact, lift)
+
+        def order(pattern: Pattern, rules: dict[Pattern, Rule] = rules, query: Step = query) -> tuple[Any, ...]:
+            rule = rules[pattern]
+            of_choice = {"support": rule.support, "confidence": rule.confidence or 0, "lift": rule.lift or 0}[sort]
+            return -of_choice, -rule.support, -firsts[query][pattern], -(rule.confidence or 0), len(pattern), pattern
+
+        ordered = sorted(rules, key=order)
+        if graph.kind != "homogeneous":
+            ordered = _before_their_detours(ordered)
+        found += [rules[pattern] for pattern in ordered]
+    return found
+
+
+def _before_their_detours(patterns: list[Pattern]) -> list[Pattern]:
+    """The same patterns, each one before those that say the same with a detour."""
+    known, placed = set(patterns), dict[Pattern, None]()
+    for pattern in patterns:
+        straight = _straightened(pattern)
+        if straight in known:
+            placed.setdefault(straight)
+        placed.setdefault(pattern)
+    return list(placed)
+
+
+def _straightened(pattern: Pattern) -> Pattern:
+    """A pattern without steps that are followed by their own inverse: r(x, z1), r(z2, z1) leads to what is like x."""
+    straight: list[Step] = []
+    for relation, backwards in pattern:
+        if straight and straight[-1] == (relation, not backwards):
+            straight.pop()
+        else:
+            straight.append((relation, backwards))
+    return tuple(straight)
 
 
 def _step(edge: PathEdge) -> Step:

@@ -1,0 +1,54 @@
+"""Explanations as files: the ending of the name says in which format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbfnet.errors import ExplanationError
+from nbfnet.explanation.drawing import draw_html, draw_svg
+from nbfnet.explanation.rendering import check_can_render, render_pdf, render_png
+from nbfnet.graph.atomic import replacing
+
+if TYPE_CHECKING:
+    from nbfnet.explanation.explanation import Explanation
+
+
+def _json(explanation: Explanation) -> bytes:
+    return (json.dumps(explanation.to_dict(), ensure_ascii=False, indent=2) + "\n").encode()
+
+
+_FORMATS: dict[str, Callable[[Explanation], bytes]] = {
+    ".svg": lambda explanation: draw_svg(explanation).encode(),
+    ".html": lambda explanation: draw_html(explanation).encode(),
+    ".png": lambda explanation: render_png(draw_svg(explanation)),
+    ".pdf": lambda explanation: render_pdf(draw_svg(explanation)),
+    ".json": _json,
+}
+PICTURES = (".svg", ".html", ".png", ".pdf")
+
+
+def check_format(file: Path, allowed: tuple[str, ...] = tuple(_FORMATS)) -> str:
+    """The format that a file's ending stands for, if it can be written here; before any work is done.
+
+    Raises:
+        ExplanationError: the ending stands for no format.
+        MissingExtraError: it needs the extra ``pictures``, which is not installed.
+    """
+    ending = file.suffix.lower()
+    if ending not in allowed:
+        known = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        got = f"the ending {ending} does not stand for a format" if ending else "the name has no ending"
+        raise ExplanationError(f"{file}: {got}; give the file a name that ends in {known}")
+    if ending in (".png", ".pdf"):
+        check_can_render(ending)
+    return ending
+
+
+def save_explanation(explanation: Explanation, file: Path, form: str | None = None) -> None:
+    """Write an explanation in some format, else in the one of the file's ending; the file appears whole."""
+    content = _FORMATS[form or check_format(file)](explanation)
+    with replacing(file) as partial:
+        partial.write_bytes(content)

@@ -1,0 +1,112 @@
+"""Which paths an explanation lists, and in which order: by what each adds to those before it.
+
+Paths share facts, so their deletion drops overlap: a path that goes around over a colleague costs as much as the direct
+one, if both need the same first fact. Paths are therefore chosen one after the other. The *added drop* of a path is how
+much further the score falls when it is deleted together with those already listed. Next comes
+
+1. a path whose added drop is within a fifth of the greatest, for a larger one is often only a detour;
+2. of these, a path of the fewest edges;
+3. of these, one whose edges all matter: whose least important edge costs most to delete on its own.
+
+A path whose facts all stand in listed paths is left out. The added drops sum to the joint drop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nbfnet.explanation.deletion import Deletion
+from nbfnet.explanation.top_paths import TopPath
+
+_NEAR = 0.8  # of the greatest added drop
+_EQUAL = 0.98  # of the greatest added drop of as short a path
+_MOST_COMPARED = 6  # paths, the heaviest, whose edges are deleted one by one
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A path that the search found, with the slots of its edges in the graph that the deletions are made in."""
+
+    path: TopPath
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A listed path, its drop when it alone is deleted, and what that adds to the paths before it."""
+
+    path: TopPath
+    drop: float
+    added_drop: float
+
+
+class Selection:
+    """The candidates of one prediction, measured as far as the choice needs it."""
+
+    def __init__(self, deletion: Deletion, candidates: Sequence[Candidate]) -> None:
+        self.deletion, self.candidates = deletion, candidates
+        self.logit = deletion.logit()
+        self._facts = [deletion.facts(candidate.slots) for candidate in candidates]
+        self._drops: list[float] = (self.logit - deletion.logits_without([c.slots for c in candidates])).tolist()
+        self._edge_drops: dict[int, float] = {}
+
+    def best(self, k: int) -> list[Selected]:
+        """The k best paths in order; fewer where no more are left that say anything new."""
+        listed: list[Selected] = []
+        gone: frozenset[int] = frozenset()
+        left, logit = set(range(len(self.candidates))), self.logit
+        expected = dict(enumerate(self._drops))  # the added drop of each candidate when it was last measured
+        while len(listed) < k:
+            left = {i for i in left if not self._facts[i] <= gone}
+            if not left:
+                break
+            added = {i: self._drops[i] for i in left} if not listed else self._measure(left, expected, gone, logit)
+            expected |= added
+            chosen = self._choose(added)
+            listed.append(Selected(self.candidates[chosen].path, self._drops[chosen], added[chosen]))
+            logit -= added[chosen]
+            gone |= self._facts[chosen]
+        return listed
+
+    def _measure(
+        self, left: set[int], expected: dict[int, float], gone: frozenset[int], logit: float
+    ) -> dict[int, float]:
+        """The added drops of the candidates that may come next, most promising first.
+
+        The more is deleted, the less a path has to add: what was measured before is hardly ever exceeded, so no
+        candidate is measured again whose last added drop is too small already.
+        """
+        added: dict[int, float] = {}
+        for i in sorted(left, key=lambda i: (-round(expected[i], 4), i)):
+            if added and expected[i] < _NEAR * max(added.values()):
+                break
+            added[i] = logit - self.deletion.logit_without_facts(gone | self._facts[i])
+        return added
+
+    def _choose(self, added: dict[int, float]) -> int:
+        # Look-alike paths differ by rounding, which is the machine's own: the order must not depend on it.
+        rounded = {i: round(drop, 4) for i, drop in added.items()}
+        greatest = max(rounded.values())
+        near = [i for i, drop in rounded.items() if drop >= min(greatest, _NEAR * greatest)]
+        fewest = min(len(self.candidates[i].slots) for i in near)
+        short = [i for i in near if len(self.candidates[i].slots) == fewest]
+        best = max(rounded[i] for i in short)
+        short = sorted((i for i in short if rounded[i] >= min(best, _EQUAL * best)), key=self._by_weight)
+        if len(short) == 1:
+            return short[0]
+        return min(short[:_MOST_COMPARED], key=lambda i: (-round(self._least_edge(i), 4), -rounded[i]))
+
+    def _by_weight(self, i: int) -> tuple[float, tuple[int, ...]]:
+        path = self.candidates[i].path
+        return -round(path.weight, 4), path.slots
+
+    def _least_edge(self, i: int) -> float:
+        """The smallest drop of one of the path's edges, deleted on its own."""
+        slots = self.candidates[i].slots
+        if len(slots) == 1:
+            return self._drops[i]
+        for slot in slots:
+            if slot not in self._edge_drops:
+                self._edge_drops[slot] = self.logit - float(self.deletion.logits_without([[slot]])[0])
+        return min(self._edge_drops[slot] for slot in slots)
