@@ -19,11 +19,8 @@ import numpy as np
 
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import PathEdge
-from nbfnet.explanation.pattern_pairs import PatternPairs
 from nbfnet.graph.graph import Graph
-
-Step = tuple[int, bool]  # a relation's id, and whether it is followed backwards
-Pattern = tuple[Step, ...]
+from nbfnet.prediction.pattern_pairs import Pattern, PatternPairs, Step
 
 
 @dataclass(frozen=True)
