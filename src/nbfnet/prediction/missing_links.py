@@ -27,8 +27,8 @@ _PROPOSING = 0.4  # of the time at most
 _PROBED = 8  # queries that are timed to tell whether all of them fit
 _SURE = 0.7  # of the time left: what all queries may take by that estimate
 _LEAST_SECONDS = 1e-9  # that a network takes for an edge of an iteration, on any machine
-_BATCH, _FIRST_BATCH = 256, 16  # queries
-_BATCH_SECONDS = 0.5  # that a batch should take at most
+_BATCH = 256  # queries
+_BATCH_MESSAGES = 100_000_000  # edges times iterations of a batch: about half a second
 _TABLE = 1 << 28  # bytes of the scores of a batch
 _WIDTH = 64  # candidates in a row of a batch; a query with more has several rows
 _FIRST_ROUND = 256  # queries that come first, relation by relation; each later round has twice as many
@@ -200,9 +200,7 @@ class _Queries:
 
 def _all_fit(predictor: Predictor, queries: _Queries, until: float, seed: int) -> bool:
     """Whether all queries can be asked in the time, by the time that a few random ones take."""
-    edges = predictor.graph.message_csr.num_edges
-    iterations = sum(member.network.config.layers for member in predictor.members)
-    if len(queries) * edges * iterations * _LEAST_SECONDS > until - time.monotonic():
+    if len(queries) * _messages_of_a_query(predictor) * _LEAST_SECONDS > until - time.monotonic():
         return False
     if not len(queries):
         return True
@@ -232,7 +230,7 @@ def _rank_all(
     """Score every tail of every query until the time is up; whether all were."""
     graph = predictor.graph
     loops = np.unique(graph.triplets.relation[graph.triplets.head == graph.triplets.tail])
-    size = max(1, min(64, _TABLE // (8 * graph.num_nodes)))
+    size = max(1, min(_batch_size(predictor), _TABLE // (8 * graph.num_nodes)))
     batches = [slice(a, a + size) for a in range(0, len(queries), size)]
     order = np.random.default_rng(seed).permutation(len(batches))  # where time runs out, no relation is favoured
     with stage("scoring all links") as report:
@@ -269,27 +267,32 @@ def _candidates(
 
 def _rank_proposed(predictor: Predictor, pairs: CandidatePairs, best: _Best, until: float) -> bool:
     """Score candidates until the time is up; whether all were."""
+    graph = predictor.graph
+    query, order = _in_rounds(pairs, graph.num_nodes)
+    queries = int(query[-1]) + 1 if len(query) else 0
+    first = np.searchsorted(query, np.arange(queries + 1))  # pair of each query
+    size = _batch_size(predictor)
     with stage("scoring candidates") as report:
-        size = _FIRST_BATCH
-        query, order = _in_rounds(pairs, predictor.graph.num_nodes)
-        first_of_query = np.searchsorted(query, np.arange(query[-1] + 2)) if len(query) else np.zeros(1, dtype=np.int64)
-        done, queries = 0, len(first_of_query) - 1
-        while done < queries:
-            begin = time.monotonic()
-            if begin >= until:
+        for done in range(0, queries, size):
+            if time.monotonic() >= until:
                 return False
             end = min(done + size, queries)
-            batch = order[first_of_query[done] : first_of_query[end]]
+            batch = order[first[done] : first[end]]
             head, relation, tail = pairs.head[batch], pairs.relation[batch], pairs.tail[batch]
             scores, probability = _score_pairs(predictor, head, relation, tail)
-            best.add(head.astype(np.int64) * predictor.graph.num_nodes + tail, relation, probability, scores)
-            done, seconds = end, time.monotonic() - begin
-            if seconds < _BATCH_SECONDS / 2:
-                size = min(_BATCH, 2 * size)
-            elif seconds > _BATCH_SECONDS:
-                size = max(1, size // 2)
-            report(done / queries)
+            best.add(head.astype(np.int64) * graph.num_nodes + tail, relation, probability, scores)
+            report(end / queries)
     return True
+
+
+def _batch_size(predictor: Predictor) -> int:
+    """Queries of a batch. The clock has no say: in another batch a score may be rounded in another way."""
+    return max(1, min(_BATCH, _BATCH_MESSAGES // max(1, _messages_of_a_query(predictor))))
+
+
+def _messages_of_a_query(predictor: Predictor) -> int:
+    edges = predictor.graph.message_csr.num_edges
+    return edges * sum(member.network.config.layers for member in predictor.members)
 
 
 def _in_rounds(pairs: CandidatePairs, num_nodes: int) -> tuple[Int64, Int64]:
