@@ -29,9 +29,10 @@ from nbfnet.sampling.sorted_keys import first_of_runs
 Allowed = Callable[[int], npt.NDArray[np.bool_] | None]  # from a relation id to a mask (node,) of its tails; None: all
 
 _FACTS = 200  # of a relation, whose patterns are looked for
-_PATTERNS = 48  # of a relation, whose confidence is counted
+_PATTERNS = 32  # of a relation, whose confidence is counted
 _SAMPLED_PATHS = 10_000  # that a confidence is counted over
-_PATHS, _PATHS_ALONE = 500_000, 5_000_000  # that propose pairs of a relation; of the only relation that is asked
+_PATHS, _PATHS_ALONE = 200_000, 5_000_000  # that propose pairs of a relation; of the only relation that is asked
+_FEW_PATHS = 1_000  # are not worth another pattern
 _PAIRS, _PAIRS_ALONE = 100_000, 1_000_000  # of a relation that are kept
 _MOST_PAIRS = 1_000_000  # of all relations that are kept
 _MAGNITUDES = 6  # 1, 2-3, 4-7, ... paths
@@ -110,9 +111,9 @@ class _Search:
         pairs = PatternPairs(self.graph, random, known=self.known)
         query: Step = (relation, False)
         confidences: list[tuple[Pattern, Float64]] = []
-        whole = True
+        whole, now = True, time.monotonic()
         for pattern in self._patterns(relation, random):
-            if time.monotonic() >= until:
+            if time.monotonic() >= now + (until - now) / 2:
                 whole = False
                 break
             confidences.append((pattern, _confidence(pairs, pattern, query)))
@@ -120,8 +121,10 @@ class _Search:
         room = _PATHS_ALONE if self.alone else _PATHS
         keys, doubts = [], []
         for pattern, confidence in confidences:
+            if room < _FEW_PATHS:
+                break
             # Half of the room for each: a pattern of many paths must not leave none to those after it.
-            for found in pairs.follow(pattern, max(1, room // 2)):
+            for found in pairs.follow(pattern, room // 2):
                 if time.monotonic() >= until:
                     whole = False
                     break

@@ -14,7 +14,7 @@ from nbfnet.sampling.sorted_keys import expand_ranges, first_of_runs, number_in_
 
 LONGEST = 3  # edges of a pattern
 _NEIGHBOURS = 256  # of a fact's head that are looked at; random ones of a node that has more
-_WALKS = 2048  # of two edges from a fact's head that are looked at
+_WALKS = 1024  # of two edges from a fact's head that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,11 @@ class ConnectingPatterns:
     def _arrivals(self, walks: _Walks, tail: Int64) -> tuple[Int64, Int64]:
         """Fact and code of every walk with an edge on to the tail."""
         pair = walks.end * self.graph.num_nodes + tail[walks.fact]
-        begin, end = (np.searchsorted(self._pair, pair, side=side) for side in ("left", "right"))
-        walk, position = expand_ranges(begin, end)
+        begin = np.searchsorted(self._pair, pair)
+        arriving = np.flatnonzero(self._pair[np.minimum(begin, len(self._pair) - 1)] == pair)  # few of them
+        end = np.searchsorted(self._pair, pair[arriving], side="right")
+        which, position = expand_ranges(begin[arriving], end)
+        walk = arriving[which]
         return walks.fact[walk], walks.code[walk] * self._digits + self._relation[position] + 1
 
     def _longer(self, walks: _Walks, tail: Int64, most: int, random: np.random.Generator) -> _Walks:

@@ -90,24 +90,32 @@ def missing_links(
     proposing = begin + _PROPOSING * seconds
     pairs = propose(graph, relations, until=proposing, allowed=allowed, known=known, seed=seed)
     queries = _Queries.of(graph, relations, pairs, allowed)
-    exhaustive = _all_fit(predictor, queries, until, seed)
-    if exhaustive:
-        finished = _rank_all(predictor, queries, known, allowed, best, until, seed)
-    else:
-        finished = _rank_proposed(predictor, pairs, best, until)
-    head, tail = np.divmod(best.pair, max(1, graph.num_nodes))
-    return MissingLinks(
-        head.astype(np.int32),
-        best.relation,
-        tail.astype(np.int32),
-        best.probability,
-        best.score,
-        best.seen if exhaustive else len(pairs),
-        best.seen,
-        time.monotonic() - begin,
-        finished and pairs.whole,
-        exhaustive,
-    )
+    if not _all_fit(predictor, queries, until, seed):
+        return rank_candidates(predictor, pairs, k, until=until, begin=begin)
+    finished = _rank_all(predictor, queries, known, allowed, best, until, seed)
+    return best.links(graph, best.seen, begin, complete=finished and pairs.whole, exhaustive=True)
+
+
+def rank_candidates(
+    predictor: Predictor, pairs: CandidatePairs, k: int, *, until: float, begin: float | None = None
+) -> MissingLinks:
+    """The k most probable of some candidates, scored until a time on ``time.monotonic``; ``begin`` is when it began."""
+    begin = time.monotonic() if begin is None else begin
+    graph, best = predictor.graph, _Best(k)
+    query, order = _in_rounds(pairs, graph.num_nodes)
+    queries = int(query[-1]) + 1 if len(query) else 0
+    first = np.searchsorted(query, np.arange(queries + 1))  # pair of each query
+    size, done = _batch_size(predictor), 0
+    with stage("scoring candidates") as report:
+        while done < queries and time.monotonic() < until:
+            end = min(done + size, queries)
+            batch = order[first[done] : first[end]]
+            head, relation, tail = pairs.head[batch], pairs.relation[batch], pairs.tail[batch]
+            scores, probability = _score_pairs(predictor, head, relation, tail)
+            best.add(head.astype(np.int64) * graph.num_nodes + tail, relation, probability, scores)
+            done = end
+            report(done / queries)
+    return best.links(graph, len(pairs), begin, complete=done == queries and pairs.whole, exhaustive=False)
 
 
 def score(predictor: Predictor, source: Int32, relation: Int32, target: Int32) -> tuple[Float64, Float64]:
@@ -147,6 +155,12 @@ class _Best:
         order = np.lexsort((relation, pair, -score, -probability))[: self.k]
         self.pair, self.relation = pair[order], relation[order]
         self.probability, self.score = probability[order], score[order]
+
+    def links(self, graph: Graph, proposed: int, begin: float, *, complete: bool, exhaustive: bool) -> MissingLinks:
+        """The result of work that began at a time on ``time.monotonic``."""
+        head, tail = (part.astype(np.int32) for part in np.divmod(self.pair, max(1, graph.num_nodes)))
+        found = head, self.relation, tail, self.probability, self.score
+        return MissingLinks(*found, proposed, self.seen, time.monotonic() - begin, complete, exhaustive)
 
 
 def _near_top(probability: Float64, score: Float64, k: int) -> Int64:
@@ -263,26 +277,6 @@ def _candidates(
         if (mask := sides(graph, relation, allowed)[1]) is not None:
             keep[queries.relation == relation] &= mask
     return keep
-
-
-def _rank_proposed(predictor: Predictor, pairs: CandidatePairs, best: _Best, until: float) -> bool:
-    """Score candidates until the time is up; whether all were."""
-    graph = predictor.graph
-    query, order = _in_rounds(pairs, graph.num_nodes)
-    queries = int(query[-1]) + 1 if len(query) else 0
-    first = np.searchsorted(query, np.arange(queries + 1))  # pair of each query
-    size = _batch_size(predictor)
-    with stage("scoring candidates") as report:
-        for done in range(0, queries, size):
-            if time.monotonic() >= until:
-                return False
-            end = min(done + size, queries)
-            batch = order[first[done] : first[end]]
-            head, relation, tail = pairs.head[batch], pairs.relation[batch], pairs.tail[batch]
-            scores, probability = _score_pairs(predictor, head, relation, tail)
-            best.add(head.astype(np.int64) * graph.num_nodes + tail, relation, probability, scores)
-            report(end / queries)
-    return True
 
 
 def _batch_size(predictor: Predictor) -> int:

@@ -38,8 +38,8 @@ class Connections:
 
     pair: Int64  # (pair,) x * |V| + y, ascending
     paths: Int64  # (pair,) how many paths connect it
-    sources: int  # how many sources were followed
-    whole: bool  # False: there are more sources, or one of them had too many paths
+    sources: int  # how many sources these are, with those that were left out
+    whole: bool  # False: there are more sources, or one was left out
 
 
 class PatternPairs:
@@ -82,12 +82,10 @@ class PatternPairs:
         self.random.shuffle(sources)
         room, size, done, whole = most_paths, 64, 0, True
         while done < len(sources) and room > 0:
-            found = self._follow(pattern, sources[done : done + size], room)
-            skipped = not found.sources and room == most_paths
-            whole &= found.whole
-            done, room = done + (1 if skipped else found.sources), room - int(found.paths.sum())
-            if not (found.whole or skipped):
-                room = 0
+            part = sources[done : done + size]
+            found = self._follow(pattern, part, room, most_paths)
+            done, whole = done + found.sources, whole and found.whole
+            room = room - int(found.paths.sum()) if found.sources == len(part) else 0
             size *= 2
             yield Connections(found.pair, found.paths, found.sources, whole and done == len(sources))
 
@@ -113,16 +111,19 @@ class PatternPairs:
         first, last = self._rows(step)
         return self._source[first:last].copy()
 
-    def _follow(self, pattern: Pattern, sources: Int64, most: int) -> Connections:
+    def _follow(self, pattern: Pattern, sources: Int64, most: int, most_of_source: int) -> Connections:
         """The paths of as many of the sources, in their order, as have no more paths than ``most``."""
-        paths, owner, followed = [sources], np.arange(len(sources)), len(sources)  # paths: (node of the path, path)
-        for step in pattern:
+        paths, owner, followed, whole = [sources], np.arange(len(sources)), len(sources), True
+        for step in pattern:  # paths: (node of the path, path)
             begin, end = self._edges(step, paths[-1])
-            total = np.cumsum(end - begin)
-            if len(total) and total[-1] > most:
-                followed = int(owner[np.searchsorted(total, most, side="right")])
-                kept = int(np.searchsorted(owner, followed))
-                paths, owner, begin, end = [nodes[:kept] for nodes in paths], owner[:kept], begin[:kept], end[:kept]
+            growth = end - begin
+            if growth.sum() > most:
+                of_source = np.bincount(owner, weights=growth, minlength=len(sources))
+                small = of_source <= most_of_source
+                within = int(np.searchsorted(np.cumsum(of_source * small), most, side="right"))
+                followed, whole = min(followed, within), False
+                kept = small[owner] & (owner < followed)
+                paths, owner, begin, end = [nodes[kept] for nodes in paths], owner[kept], begin[kept], end[kept]
             path, position = expand_ranges(begin, end)
             ends = self._known.answer[position].astype(np.int64)
             longer = [nodes[path] for nodes in paths]
@@ -130,7 +131,7 @@ class PatternPairs:
             paths, owner = [nodes[simple] for nodes in [*longer, ends]], owner[path[simple]]
         pair = np.sort(paths[0] * self.graph.num_nodes + paths[-1])
         first = np.flatnonzero(first_of_runs(pair))
-        return Connections(pair[first], np.diff(first, append=len(pair)), followed, followed == len(sources))
+        return Connections(pair[first], np.diff(first, append=len(pair)), followed, whole)
 
     def _edges(self, step: Step, node: Int64) -> tuple[Int64, Int64]:
         """Where the edges of one relation, one way, begin and end for each node."""
