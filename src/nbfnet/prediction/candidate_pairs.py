@@ -35,6 +35,7 @@ _PATHS, _PATHS_ALONE = 200_000, 5_000_000  # that propose pairs of a relation; o
 _FEW_PATHS = 1_000  # are not worth another pattern
 _PAIRS, _PAIRS_ALONE = 100_000, 1_000_000  # of a relation that are kept
 _MOST_PAIRS = 1_000_000  # of all relations that are kept
+_LEAST_SECONDS = 0.25  # for a relation: with less, none would be done
 _MAGNITUDES = 6  # 1, 2-3, 4-7, ... paths
 _DOUBT = 5.0  # pairs that are taken to be wrong, so that a pattern with few pairs is not trusted
 
@@ -67,7 +68,7 @@ def propose(
     known: KnownAnswers | None = None,
     seed: int = 0,
 ) -> CandidatePairs:
-    """Candidates of some relations, each of which gets its share of the time.
+    """Candidates of some relations, each of which gets its share of the time; with little time, those with most facts.
 
     Args:
         graph: the facts.
@@ -79,13 +80,14 @@ def propose(
     """
     search = _Search(graph, known, alone=len(relations) == 1)
     found, whole = _none(), True
+    facts = np.diff(search.begin)
     with stage("looking for candidates") as report:
-        for done, relation in enumerate(relations):
+        for done, relation in enumerate(sorted(relations, key=lambda r: -facts[r])):  # those with most facts first
             now = time.monotonic()
             if now >= until:
                 whole = False
                 break
-            share = now + (until - now) / (len(relations) - done)
+            share = now + max(_LEAST_SECONDS, (until - now) / (len(relations) - done))
             pairs = search.candidates(relation, allowed, share, np.random.default_rng([seed, relation]))
             found, whole = _join(found, pairs), whole and pairs.whole
             if len(found) > 2 * _MOST_PAIRS:
@@ -160,8 +162,8 @@ class _Search:
             return _none()
         key, doubt = np.concatenate(keys), np.concatenate(doubts)
         order = np.argsort(key, kind="stable")
-        first = np.flatnonzero(first_of_runs(key[order])) if len(key) else np.zeros(0, dtype=np.int64)
-        promise = -np.expm1(np.add.reduceat(doubt[order], first)) if len(first) else np.zeros(0)
+        first = first_of_runs(key[order])
+        promise = -np.expm1(np.bincount(np.cumsum(first) - 1, weights=doubt[order]))
         head, tail = np.divmod(key[order][first], self.graph.num_nodes)
         relations = np.full(len(head), relation, dtype=np.int32)
         found = CandidatePairs(head.astype(np.int32), relations, tail.astype(np.int32), promise, whole)
