@@ -21,12 +21,10 @@ import numpy as np
 
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import PathEdge
-from nbfnet.explanation.pattern_pairs import PatternPairs
 from nbfnet.graph.graph import Graph
+from nbfnet.prediction.pattern_pairs import Pattern, PatternPairs, Step
 
 RuleOrder = Literal["support", "confidence", "lift"]
-Step = tuple[int, bool]  # a relation's id, and whether it is followed backwards
-Pattern = tuple[Step, ...]
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from nbfnet.errors import QueryError
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import base, invert, is_inverse
-from nbfnet.graph.triplets import Float64, Int64
+from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.prediction.calibration import Calibration, top_k
 from nbfnet.sampling.known_answers import KnownAnswers
@@ -21,6 +21,7 @@ from nbfnet.sampling.possible_answers import Mask, PossibleAnswers, has_self_loo
 from nbfnet.sampling.query_edges import Hiding, QueryEdges
 
 Fact = tuple[int, int, int]  # source, relation, target
+Ids = Int32 | Int64
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Member:
     network: NeuralBellmanFordNetwork
     calibration: Calibration
     graph: Graph  # the facts, with the relations numbered as this network learned them
-    hiding: Hiding  # which edges training hid with an asked fact
+    hiding: Hiding = "triplet"  # which edges training hid with an asked fact
 
     @cached_property
     def query_edges(self) -> QueryEdges:
@@ -96,12 +97,13 @@ class Predictor:
         facts = {} if exclude_known else {q: (source, q, target) for q in np.flatnonzero(is_known).tolist()}
         return self._rank(self._combine(logits), np.flatnonzero(~is_known), facts, k)
 
-    def score(self, source: Int64, relation: Int64, target: Int64) -> tuple[Float64, Float64]:
+    def score(self, source: Ids, relation: Ids, target: Ids) -> tuple[Float64, Float64]:
         """Scores and probabilities (query, candidate) of targets (query, candidate), with every fact in place."""
+        asked, number = np.unique(relation, return_inverse=True)
         logits = []
         for i, scorer in enumerate(self._scorers):
-            learned = np.array([self._learned(i, r) for r in relation.tolist()], dtype=np.int64)
-            ids = (torch.from_numpy(np.ascontiguousarray(part, dtype=np.int64)) for part in (source, learned, target))
+            learned = np.array([self._learned(i, r) for r in asked.tolist()], dtype=np.int64)[number]
+            ids = (torch.from_numpy(part.astype(np.int64)) for part in (source, learned, target))
             logits.append(scorer.score(*ids).double().cpu().numpy())
         return self._combine(logits)
 

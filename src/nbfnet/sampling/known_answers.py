@@ -58,6 +58,10 @@ class KnownAnswers:
         """(row - 1,) the relation of each row's query; the empty row has none."""
         return self._query[:-1] // self.num_nodes
 
+    def source_of_rows(self) -> Int64:
+        """(row - 1,) the source of each row's query, ascending within a relation."""
+        return self._query[:-1] % self.num_nodes
+
     def rows(self, source: Int32, relation: Int32) -> Int64:
         """(query,) the row of each query, in O(log E)."""
         key = self._key(source, relation)

@@ -34,5 +34,5 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in received[:1]:
-        signal.raise_signal(number)  # to whoever handles it outside of the block, if anyone does
+    if received:
+        signal.raise_signal(received[0])  # to whoever handles it outside of the block, if anyone does

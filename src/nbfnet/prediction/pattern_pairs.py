@@ -1,0 +1,158 @@
+"""Which pairs of nodes the paths of a relation pattern connect, and for how many of them a relation is a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nbfnet.graph.graph import Graph
+from nbfnet.graph.inverse import invert, with_inverse_count
+from nbfnet.graph.triplets import Int64
+from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.sorted_keys import expand_ranges, first_of_runs, sort_distinct
+
+Step = tuple[int, bool]  # a relation's id, and whether it is followed backwards
+Pattern = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class ConnectedPairs:
+    """How many pairs (x, y) a pattern connects, and of how many of them the query's relation is a fact."""
+
+    pairs: int
+    true: int
+    exact: bool
+
+    @property
+    def share(self) -> float | None:
+        """The share of true pairs."""
+        return self.true / self.pairs if self.pairs else None
+
+
+@dataclass(frozen=True, eq=False)
+class Connections:
+    """The pairs that the paths of a pattern connect, from some sources."""
+
+    pair: Int64  # (pair,) x * |V| + y, ascending
+    paths: Int64  # (pair,) how many paths connect it
+    sources: int  # how many sources these are, with those that were left out
+    whole: bool  # False: there are more sources, or one was left out
+
+
+class PatternPairs:
+    """Follows patterns over the distinct facts of a graph, one relation after the other; a path repeats no node."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        random: np.random.Generator,
+        *,
+        most_paths: int = 2_000_000,
+        known: KnownAnswers | None = None,
+    ) -> None:
+        """Of a pattern with more paths than ``most_paths``, the paths of randomly drawn sources are counted.
+
+        ``known`` are the graph's facts, if they are indexed already.
+        """
+        self.graph, self.random, self.most_paths = graph, random, most_paths
+        self._known = KnownAnswers.of(graph, graph.triplets) if known is None else known
+        self._source = self._known.source_of_rows()
+        ids = np.arange(with_inverse_count(graph.num_relations) + 1)
+        self._first_row: Int64 = np.searchsorted(self._known.relation_of_rows(), ids)  # of each relation
+        self._last_query: Step | None = None
+        self._last_facts: Int64 = np.zeros(0, dtype=np.int64)
+
+    def count(self, pattern: Pattern, query: Step) -> ConnectedPairs:
+        """Follow the pattern from every source, or from random ones until there are paths enough."""
+        pairs, true, whole = 0, 0, True
+        for found in self.follow(pattern, self.most_paths):
+            pairs, true = pairs + len(found.pair), true + int(self.are_facts(found.pair, query).sum())
+            whole = found.whole
+        return ConnectedPairs(pairs, true, whole)
+
+    def base_rate(self, query: Step) -> float:
+        """How often the query's relation holds between a random entity that is a head of it and one that is a tail."""
+        heads, tails = np.divmod(self._facts(query), self.graph.num_nodes)
+        facts = int(np.count_nonzero(heads != tails))
+        heads, tails = sort_distinct(heads), sort_distinct(tails)
+        pairs = len(heads) * len(tails) - len(np.intersect1d(heads, tails, assume_unique=True))  # x is not y
+        return facts / pairs if pairs else 0.0
+
+    def follow(self, pattern: Pattern, most_paths: int) -> Iterator[Connections]:
+        """The pairs of all sources in random order, in parts that share no source; at most so many paths in all.
+
+        A source that has more paths alone is left out. Only the last part says whether everything was followed.
+        """
+        sources = self._sources(pattern[0])
+        self.random.shuffle(sources)
+        room, size, done, whole = most_paths, 64, 0, True
+        while done < len(sources) and room > 0:
+            part = sources[done : done + size]
+            found = self._follow(pattern, part, room, most_paths)
+            done, whole = done + found.sources, whole and found.whole
+            room = room - int(found.paths.sum()) if found.sources == len(part) else 0
+            size *= 2
+            yield Connections(found.pair, found.paths, found.sources, whole and done == len(sources))
+
+    def are_facts(self, pair: Int64, query: Step) -> npt.NDArray[np.bool_]:
+        """(pair,) whether the query's relation is a fact between x and y."""
+        facts = self._facts(query)
+        if not len(facts):
+            return np.zeros(len(pair), dtype=np.bool_)
+        found: npt.NDArray[np.bool_] = facts[np.minimum(np.searchsorted(facts, pair), len(facts) - 1)] == pair
+        return found
+
+    def _facts(self, query: Step) -> Int64:
+        """The pair of every fact of a relation, ascending; kept, as many patterns have the same query."""
+        if self._last_query != query:
+            first, last = self._rows(query)
+            begin = self._known.begin
+            source = np.repeat(self._source[first:last], np.diff(begin[first : last + 1]))
+            pair = source * self.graph.num_nodes + self._known.answer[begin[first] : begin[last]]
+            self._last_query, self._last_facts = query, pair
+        return self._last_facts
+
+    def _sources(self, step: Step) -> Int64:
+        first, last = self._rows(step)
+        return self._source[first:last].copy()
+
+    def _follow(self, pattern: Pattern, sources: Int64, most: int, most_of_source: int) -> Connections:
+        """The paths of as many of the sources, in their order, as have no more paths than ``most``."""
+        paths, owner, followed, whole = [sources], np.arange(len(sources)), len(sources), True
+        for step in pattern:  # paths: (node of the path, path)
+            begin, end = self._edges(step, paths[-1])
+            growth = end - begin
+            if growth.sum() > most:
+                of_source = np.bincount(owner, weights=growth, minlength=len(sources))
+                small = of_source <= most_of_source
+                within = int(np.searchsorted(np.cumsum(of_source * small), most, side="right"))
+                followed, whole = min(followed, within), False
+                kept = small[owner] & (owner < followed)
+                paths, owner, begin, end = [nodes[kept] for nodes in paths], owner[kept], begin[kept], end[kept]
+            path, position = expand_ranges(begin, end)
+            ends = self._known.answer[position].astype(np.int64)
+            longer = [nodes[path] for nodes in paths]
+            simple = np.all([nodes != ends for nodes in longer], axis=0)
+            paths, owner = [nodes[simple] for nodes in [*longer, ends]], owner[path[simple]]
+        pair = np.sort(paths[0] * self.graph.num_nodes + paths[-1])
+        first = np.flatnonzero(first_of_runs(pair))
+        return Connections(pair[first], np.diff(first, append=len(pair)), followed, whole)
+
+    def _edges(self, step: Step, node: Int64) -> tuple[Int64, Int64]:
+        """Where the edges of one relation, one way, begin and end for each node."""
+        first, last = self._rows(step)
+        source = self._source[first:last]
+        if not len(source):
+            return np.zeros_like(node), np.zeros_like(node)
+        at = np.minimum(np.searchsorted(source, node), len(source) - 1)
+        row, there = first + at, source[at] == node
+        return np.where(there, self._known.begin[row], 0), np.where(there, self._known.begin[row + 1], 0)
+
+    def _rows(self, step: Step) -> tuple[int, int]:
+        relation, backwards = step
+        if backwards and self.graph.kind != "homogeneous":
+            relation = invert(relation, self.graph.num_relations)
+        return int(self._first_row[relation]), int(self._first_row[relation + 1])
