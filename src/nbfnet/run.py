@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,11 @@ from nbfnet.graph.extension import described_as, with_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load, split_source
 from nbfnet.graph.reading.read import read
-from nbfnet.prediction.answers import QUESTION, Answers, AnswersOfMany
+from nbfnet.prediction.answers import QUESTION, Answers, AnswersOfMany, ScoredLink, ScoredLinks
 from nbfnet.prediction.asking import Wanted, ask
 from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.missing_links import missing_links
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown
 from nbfnet.training.log import read_log
@@ -43,17 +44,6 @@ from nbfnet.training.start import begin, device_of
 from nbfnet.training.start import resume as go_on
 
 Validation = dict[str, Any]  # a line of the log: epoch, loss, valid metrics, seconds
-
-
-class ScoredLink(NamedTuple):
-    """A link with the probability that it holds; a known one is scored as if it were not known."""
-
-    head: str
-    relation: str
-    tail: str
-    probability: float
-    score: float
-    known: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,10 +118,21 @@ class Run:
         """
         return AnswersOfMany(self.predict(*query, **options) for query in _queries(queries))
 
-    def score(self, links: Iterable[Sequence[str]]) -> list[ScoredLink]:
+    def missing_links(
+        self, k: int = 100, *, relation: str | None = None, minutes: float = 2.0, any_type: bool = False, seed: int = 0
+    ) -> ScoredLinks:
+        """The k most probable links that the graph does not have, of one relation or of all.
+
+        Candidates come from paths, and as many as the time allows are scored; in a small graph, all.
+        """
+        asked = None if relation is None else self.graph.relations.find(relation)
+        found = missing_links(self._predictor, k, relation=asked, seconds=60 * minutes, any_type=any_type, seed=seed)
+        return found.named(self.graph)
+
+    def score(self, links: Iterable[Sequence[str]]) -> ScoredLinks:
         """How likely links (head, relation, tail) are; of a homogeneous graph, (node, node)."""
         entities, relations = self.graph.entities, self.graph.relations
-        scored = []
+        scored = ScoredLinks()
         for link in links:
             head, relation, tail = link if len(link) == 3 else (link[0], relations[0], link[-1])
             u, q, v = entities.find(head), relations.find(relation), entities.find(tail)

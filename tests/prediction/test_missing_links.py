@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from nbfnet.prediction.candidate_pairs import CandidatePairs, propose
 from nbfnet.prediction.connecting_patterns import ConnectingPatterns
 from nbfnet.prediction.isotonic import IsotonicCurve
 from nbfnet.prediction.loading import make_predictor
-from nbfnet.prediction.missing_links import MissingLinks, missing_links, score
+from nbfnet.prediction.missing_links import MissingLinks, missing_links
 from nbfnet.prediction.predictor import Member, Predictor
 
 Fact = tuple[int, int, int]
@@ -221,7 +222,8 @@ def test_only_allowed_nodes(kind: Any, exhaustive: bool, monkeypatch: pytest.Mon
     # Tails of relation 0, tails of relation 1, heads of relation 0, heads of relation 1: any.
     masks = [node % 2 == 0, node < 20, node % 3 == 0, None]
     everything = missing_links(predictor, 10_000, seconds=HOUR)
-    found = missing_links(predictor, 10_000, seconds=HOUR, allowed=lambda relation: masks[relation])
+    predictor.possible = SimpleNamespace(mask=lambda relation: masks[relation])  # type: ignore[assignment]
+    found = missing_links(predictor, 10_000, seconds=HOUR)
     assert (found.exhaustive, everything.exhaustive) == (exhaustive, exhaustive)
 
     def may(u: int, q: int, v: int) -> bool:
@@ -282,7 +284,7 @@ def test_several_networks_that_number_relations_anew() -> None:
     predictor = Predictor(graph, members)
     source, relation = np.array([3, 5, 3], dtype=np.int32), np.array([0, 4, 2], dtype=np.int32)
     target = np.tile(np.arange(12, dtype=np.int32), (3, 1))
-    order, probability = score(predictor, source, relation, target)
+    order, probability = predictor.score(source, relation, target)
     np.testing.assert_array_equal(order, probability)
     for i, (u, q) in enumerate(zip(source.tolist(), relation.tolist(), strict=True)):
         ranking = predictor.tails(u, q, 12)

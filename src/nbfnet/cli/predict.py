@@ -15,10 +15,11 @@ from nbfnet.errors import QueryError
 from nbfnet.explanation.asking import explain_named
 from nbfnet.explanation.explanation import Asked
 from nbfnet.graph.graph import Graph
-from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
+from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers, write_links
 from nbfnet.prediction.answers import QUESTION, Answers
 from nbfnet.prediction.asking import Wanted, ask
 from nbfnet.prediction.loading import open_predictor
+from nbfnet.prediction.missing_links import missing_links
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.prediction.query_file import Query, read_candidates, read_queries
 from nbfnet.training.run_folder import MANIFEST, MODEL
@@ -49,6 +50,12 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answers to .csv, .parquet or .jsonl.")
 ]
 Reasons = Annotated[bool, typer.Option("--reasons", help="Add the most important path to each answer; takes longer.")]
+All = Annotated[
+    bool, typer.Option("--all", help="List the best missing links of the whole graph, or of one --relation.")
+]
+Minutes = Annotated[
+    float, typer.Option(metavar="NUMBER", min=0.01, help="How long to look for missing links, with --all.")
+]
 Shard = Annotated[str | None, typer.Option(metavar="I/N", help="Answer only part i of n of the file.")]
 
 
@@ -58,6 +65,8 @@ def predict(
     relation: Relation = None,
     tail: Tail = None,
     count: Count = 10,
+    all_: All = False,
+    minutes: Minutes = 2.0,
     exclude_known: ExcludeKnown = False,
     any_type: AnyType = False,
     seen: Seen = False,
@@ -78,9 +87,13 @@ def predict(
     facts that the run knows: train, valid and test. A fact that is known already is marked, and scored as if it were
     not known. Where entities have types, answers have a type that the relation has on that side.
 
+    With --all nothing is asked: the most probable links that the graph does not have are listed.
+
     On other facts nothing is trained again: entities may be new, relations not. An interrupted file of queries is
     resumed by the same command.
     """
+    if all_ and (head or tail or queries or candidates or seen or type_):
+        raise QueryError("--all looks at the whole graph, or at one --relation: give no other part of a query")
     if queries is not None and (head or relation or tail or output is None):
         raise QueryError("--queries FILE asks all that is in the file: give -o FILE too, and no query of your own")
     if queries is None and shard is not None:
@@ -88,6 +101,9 @@ def predict(
     if output is not None:
         check_format(output)
     predictor = open_predictor(runs, facts, more_facts, train_only=train_only)
+    if all_:
+        _list_missing(predictor, relation, count, minutes, any_type, reasons, output, json)
+        return
     listed = None if candidates is None else read_candidates(candidates, predictor.graph)
     wanted = Wanted(count, exclude_known, any_type, seen, tuple(type_ or ()), listed)
     asked = [(1, Query(head, relation, tail))]
@@ -118,16 +134,73 @@ def predict(
         print_text(f"{output}: the answers to {len(part):,} {'query' if len(part) == 1 else 'queries'}")
 
 
+def _list_missing(
+    predictor: Predictor,
+    relation: str | None,
+    count: int,
+    minutes: float,
+    any_type: bool,
+    reasons: bool,
+    output: Path | None,
+    json: bool,
+) -> None:
+    graph = predictor.graph
+    asked = None if relation is None else graph.relations.find(relation)
+    found = missing_links(predictor, count, relation=asked, seconds=60 * minutes, any_type=any_type)
+    rows: list[dict[str, Any]] = [
+        {"rank": rank, **link._asdict()} for rank, link in enumerate(found.named(graph), start=1)
+    ]
+    for row in rows:
+        del row["known"]
+        if reasons:
+            row["reason"] = _reason(predictor, row["head"], row["relation"], row["tail"], "tail")
+    if output is not None:
+        write_links(output, rows, reasons=reasons)
+    how = {name: getattr(found, name) for name in ("proposed", "scored", "complete", "exhaustive", "seconds")}
+    if json:
+        print_json({"links": rows, **how, **({} if output is None else {"output": str(output)})})
+        return
+    if output is not None:
+        print_text(f"{output}: {len(rows):,} missing {'link' if len(rows) == 1 else 'links'}")
+    else:
+        _print_links(rows, graph)
+    looked = f"{found.scored:,} {'pairs' if found.exhaustive else 'candidates from paths'} scored"
+    more = "" if found.complete else "; there was no time for all of them, --minutes gives more"
+    report_note(f"{looked} in {found.seconds:.0f} s{more}")
+
+
+def _print_links(rows: list[dict[str, Any]], graph: Graph) -> None:
+    if not rows:
+        print_text("none: no path suggests a link that is not a fact already")
+        return
+    entities, relations = graph.entities, graph.relations
+    cells = [
+        (
+            row["rank"],
+            f"{row['probability']:.1%}",
+            entities.label(entities.id(row["head"])),
+            relations.label(relations.id(row["relation"])),
+            entities.label(entities.id(row["tail"])),
+            *([row["reason"] or "no path leads there"] if "reason" in row else []),
+        )
+        for row in rows
+    ]
+    columns = ("", "probability", "head", "relation", "tail", *(["because"] if "reason" in rows[0] else []))
+    print_table(cells, columns)
+
+
+def _reason(predictor: Predictor, head: str, relation: str, tail: str, asked: Asked) -> str | None:
+    """The most important path behind a link, in words."""
+    paths = explain_named(predictor.members[0], head, relation, tail, asked=asked, k=1).paths
+    return str(paths[0]) if paths else None
+
+
 def _rows(predictor: Predictor, answers: Answers, reasons: bool) -> list[dict[str, Any]]:
     """The rows of a query's answers, with the most important path of each if reasons are wanted."""
     rows = answers.rows()
-    if reasons:
-        member = predictor.members[0]
-        for row in rows:
-            link = {**{role: row[role] for role in ("head", "relation", "tail")}, answers.asked: row["answer"]}
-            asked: Asked = "head" if answers.asked == "head" else "tail"
-            explanation = explain_named(member, **link, asked=asked, k=1)
-            row["reason"] = str(explanation.paths[0]) if explanation.paths else None
+    for row in rows if reasons else ():
+        link = {**{role: row[role] for role in ("head", "relation", "tail")}, answers.asked: row["answer"]}
+        row["reason"] = _reason(predictor, **link, asked="head" if answers.asked == "head" else "tail")
     return rows
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,24 @@ def write_answers(
         raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
     partial.unlink()
     return done
+
+
+def write_links(file: Path, rows: Sequence[Mapping[str, Any]], *, reasons: bool = False) -> None:
+    """Write the rows of scored links, whole or not at all.
+
+    Raises:
+        GraphFormatError: the ending stands for no format, or the disk is full.
+    """
+    check_format(file)
+    names = ["rank", "head", "relation", "tail", "probability", "score", *(["reason"] if reasons else [])]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            lines = Path(folder) / "links.jsonl"
+            lines.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+            _convert(lines, file, names)
+    except (OSError, duckdb.Error) as error:
+        remedy = "make room or choose another place"
+        raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
 
 
 def _resume(partial: Path, identity: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from nbfnet.tables import data_frame
 
@@ -125,6 +125,25 @@ class Answers(Sequence[Answer]):
     def _title(self) -> str:
         parts = (self.head, self.relation, self.tail)
         return f"({', '.join(QUESTION if part is None else part for part in parts)})"
+
+
+class ScoredLink(NamedTuple):
+    """A link with the probability that it holds; a known one is scored as if it were not known."""
+
+    head: str
+    relation: str
+    tail: str
+    probability: float
+    score: float
+    known: bool
+
+
+class ScoredLinks(list[ScoredLink]):
+    """Links with their probabilities."""
+
+    def to_pandas(self) -> Any:
+        """One row for each link."""
+        return data_frame([link._asdict() for link in self], columns=ScoredLink._fields)
 
 
 class AnswersOfMany(list[Answers]):

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from nbfnet.errors import QueryError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.triplets import Float64, Int32, Int64
+from nbfnet.prediction.answers import ScoredLink, ScoredLinks
 from nbfnet.prediction.candidate_pairs import Allowed, CandidatePairs, propose, sides
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import stage
@@ -51,6 +52,15 @@ class MissingLinks:
     def __len__(self) -> int:
         return len(self.head)
 
+    def named(self, graph: Graph) -> ScoredLinks:
+        """The links by name."""
+        entities, relations = graph.entities, graph.relations
+        columns = (self.head, self.relation, self.tail, self.probability, self.score)
+        return ScoredLinks(
+            ScoredLink(entities[u], relations[q], entities[v], probability, score, known=False)
+            for u, q, v, probability, score in zip(*(column.tolist() for column in columns), strict=True)
+        )
+
 
 def missing_links(
     predictor: Predictor,
@@ -58,7 +68,7 @@ def missing_links(
     *,
     relation: int | None = None,
     seconds: float = 120.0,
-    allowed: Allowed | None = None,
+    any_type: bool = False,
     seed: int = 0,
 ) -> MissingLinks:
     """The k most probable links that the graph does not have; of equal ones the higher logit first.
@@ -71,8 +81,7 @@ def missing_links(
         k: how many links.
         relation: only links of this relation; None: of all.
         seconds: the time to take at most, about; one batch may go beyond it.
-        allowed: from a relation id to a mask (node,) of the nodes that may be its tails; for an inverse, the heads of
-            the relation. None, instead of the function or of a mask, allows all.
+        any_type: also links with entities of types that the relation does not have on that side.
         seed: of every sample. The same seed gives the same links where the time does not cut the work.
 
     Raises:
@@ -84,6 +93,7 @@ def missing_links(
     if relation is not None and not 0 <= relation < graph.num_relations:
         raise QueryError(f"the graph has no relation number {relation}, only 0 to {graph.num_relations - 1}")
     until = begin + seconds
+    allowed: Allowed | None = None if any_type or predictor.possible is None else predictor.possible.mask
     relations = range(graph.num_relations) if relation is None else [relation]
     known, best = KnownAnswers.of(graph, graph.triplets), _Best(k)
     proposing = begin + _PROPOSING * seconds
