@@ -283,7 +283,7 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
 
     interrupted()
     assert before() == 5
-    others = [["-k", 4], ["--exclude-known"], ["--any-type"], ["--seen"], ["--train-only"], ["--shard", "1/2"]]
+    others = [["-k", 4], ["--exclude-known"], ["--any-type"], ["--train-only"], ["--reasons"], ["--shard", "1/2"]]
     for options in (*others, ["--more-facts", tmp_path / "more.tsv"]):
         (tmp_path / "more.tsv").write_text(f"leaf 3\t{PART}\tleaf 4\n")
         interrupted()
