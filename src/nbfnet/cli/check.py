@@ -10,7 +10,7 @@ from nbfnet.cli.output import print_text, print_title
 from nbfnet.cli.sources import findings_of, read_source
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.reading.findings import Finding
+from nbfnet.graph.reading.findings import Finding, counted
 
 
 def check_source(source: str, reading: Reading) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def check_source(source: str, reading: Reading) -> dict[str, Any]:
 
 def print_findings(document: dict[str, Any]) -> None:
     """The same for people."""
-    counts = ", ".join(f"{document[key]:,} {key}" for key in _COUNTED if key in document)
+    counts = ", ".join(counted(document[many], one, many) for many, one in _COUNTED.items() if many in document)
     verdict = "can be read" if document["readable"] else "cannot be read as it is"
     print_title(f"{document['source']} {verdict}" + (f": {counts}" if counts else ""))
     for found in document["findings"]:
@@ -49,7 +49,7 @@ def print_findings(document: dict[str, Any]) -> None:
         print_text("nothing odd was found")
 
 
-_COUNTED = ("entities", "relations", "facts")
+_COUNTED = {"entities": "entity", "relations": "relation", "facts": "fact"}
 
 
 def _counts(graph: Graph) -> dict[str, int]:

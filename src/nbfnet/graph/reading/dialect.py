@@ -68,7 +68,7 @@ def detect_dialect(
         raise GraphFormatError("the file is empty", file=path, remedy=f"a graph file has {EXPECTED}")
 
     stated = stated_columns(columns) if columns else None
-    separator = delimiter or _detect_delimiter(body, stated)
+    separator = delimiter or _detect_delimiter(body, stated) or _detect_delimiter(body, None)
     if separator is None:
         raise _not_a_table(path, lines, body)
     rows = cut_all(body, separator)

@@ -126,7 +126,7 @@ class _Folder:
         left_out = 0 if path is None else self.table.count(part) - kept
         if left_out:
             what = f"{counted(left_out, 'link names', 'links name')} an entity or a relation that no fact has: left out"
-            remedy = "nothing to do, unless a name is misspelt"
+            remedy = "nothing, unless a name is misspelt"
             self.table.findings.append(Finding("unknown names", what, str(path), (), left_out, remedy, "note"))
 
 

@@ -13,7 +13,7 @@ from nbfnet.graph.reading.records import RowLines
 if TYPE_CHECKING:
     from nbfnet.graph.reading.triplet_table import TripletTable
 
-_HANDLED = "nothing to do: they are not read as facts"
+_HANDLED = "nothing, they are not read as facts"
 
 
 def report_line_ends(table: TripletTable, part: str, dialect: Dialect, lines: RowLines) -> None:
@@ -25,10 +25,10 @@ def report_line_ends(table: TripletTable, part: str, dialect: Dialect, lines: Ro
     with open_bytes(lines.path) as stream:
         start = stream.read(1 << 16)
     if start.startswith(BOM_UTF8):
-        note("byte order mark", "the file begins with a byte order mark", (1,), 1, "nothing to do: it is left out")
+        note("byte order mark", "the file begins with a byte order mark", (1,), 1, "nothing, it is left out")
     if b"\r\n" in start:
         what = "the lines end as Windows writes them (CR LF)"
-        note("line ends", what, (), 1, "nothing to do: they are read like any others")
+        note("line ends", what, (), 1, "nothing, they are read like any others")
     if dialect.comments:
         what = f"{counted(dialect.comments, 'comment line')} at the beginning"
         note("comments", what, tuple(range(1, 1 + min(dialect.comments, FEW))), dialect.comments)

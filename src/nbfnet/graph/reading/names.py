@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from nbfnet.graph.database import execute
-from nbfnet.graph.reading.findings import FEW, Finding, counted, joined
+from nbfnet.graph.reading.findings import FEW, Finding, joined
 
 if TYPE_CHECKING:
     from nbfnet.graph.reading.triplet_table import TripletTable
@@ -57,11 +57,11 @@ def find_similar_names(table: TripletTable, role: Literal["entity", "relation"])
     table.findings.append(
         Finding(
             "similar names",
-            f"{plural} whose names differ only in case, spaces or the encoding of accents: {names}{more}",
+            f"{plural} whose names differ only in case, spaces or accents' encoding are kept apart: {names}{more}",
             file,
-            tuple(line for where, line in places if where == file and line),
+            tuple(dict.fromkeys(line for where, line in places if where == file and line)),
             count,
-            f"they are kept apart; if they mean the same, write them the same way ({counted(count, 'group')})",
+            "if they mean the same, write them the same way",
             "important",
         )
     )

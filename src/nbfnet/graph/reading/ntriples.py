@@ -69,8 +69,8 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
                 bad.append(number)
     table.skipped += len(bad)
     if bad:
-        what = f"{counted(len(bad), 'line')} left out that cannot be read as N-Triples"
-        remedy = "write <subject> <predicate> <object> . on each of them"
+        what = f"{counted(len(bad), 'bad line')}: not N-Triples that make an edge"
+        remedy = "write <subject> <predicate> <object> . or leave them out with --skip-bad-lines"
         table.findings.append(Finding("bad lines", what, str(path), tuple(bad[:FEW]), len(bad), remedy, "note"))
 
 

@@ -29,13 +29,19 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def open_text(path: Path, *, errors: str = "backslashreplace", encoding: str | None = None) -> Iterator[IO[str]]:
+def open_text(
+    path: Path, *, errors: str = "backslashreplace", encoding: str | None = None, newline: str | None = ""
+) -> Iterator[IO[str]]:
     """The file's text, unpacked if it is gzip, with undecodable bytes kept visible; UTF-8 if nothing else is stated."""
-    with (
-        open_bytes(path) as stream,
-        io.TextIOWrapper(stream, encoding=_codec(encoding, path), errors=errors, newline="") as text,
-    ):
-        yield text
+    try:
+        with (
+            open_bytes(path) as stream,
+            io.TextIOWrapper(stream, encoding=_codec(encoding, path), errors=errors, newline=newline) as text,
+        ):
+            yield text
+    except UnicodeError as error:
+        remedy = "state the encoding that the file has, such as latin-1, cp1252, utf-16 or utf-16-le"
+        raise GraphFormatError(f"the text is not {encoding or 'UTF-8'} ({error})", file=path, remedy=remedy) from None
 
 
 @contextmanager
@@ -48,15 +54,10 @@ def even_copy(path: Path, encoding: str | None = None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         even = Path(folder) / "edges.csv"
         with (
-            open_bytes(path) as stream,
-            io.TextIOWrapper(stream, encoding=_codec(encoding, path), errors=errors, newline=None) as text,
+            open_text(path, errors=errors, encoding=encoding, newline=None) as text,
             even.open("w", encoding="utf-8", errors=errors, newline="\n") as copy,
         ):
-            try:
-                shutil.copyfileobj(text, copy)
-            except UnicodeError as error:
-                remedy = "state the encoding that the file has"
-                raise GraphFormatError(f"the text is not {encoding}: {error}", file=path, remedy=remedy) from None
+            shutil.copyfileobj(text, copy)
         yield even
 
 

@@ -60,8 +60,9 @@ def check_rows(table: TripletTable, part: str, skip_bad_rows: bool) -> None:
         before, lines = table.skipped, table.lines(part, bad)
         table.drop_bad_rows(part)
         count = table.skipped - before
-        what = f"{counted(count, 'row')} left out: a name is empty, or a weight is not a number of at least 0"
-        table.findings.append(Finding("bad lines", what, file, lines, count, "mend the rows", "note"))
+        what = f"{counted(count, 'bad row')}: a name is empty, or a weight is not a number of at least 0"
+        remedy = "mend the rows, or leave them out with --skip-bad-lines"
+        table.findings.append(Finding("bad lines", what, file, lines, count, remedy, "note"))
     if table.count(part) == 0:
         raise GraphFormatError("there is no edge", file=file, remedy="give at least one edge")
 

@@ -27,10 +27,10 @@ def find_repeated(table: TripletTable, part: str, triplets: Triplets, num_nodes:
     lines = table.lines(part, _rows(table, part, _repeats(keys, again)))
     if kind == "homogeneous":
         what = f"{counted(len(again), 'edge is', 'edges are')} listed again"
-        remedy = "a split counts each edge once; take the repeated lines out of the file to be sure"
+        remedy = "a split counts each edge once; take the repeated lines out"
     else:
         what = f"{counted(len(again), 'fact is', 'facts are')} listed again"
-        remedy = "they are kept, and each counts as often as it is listed; take the repeated lines out of the file"
+        remedy = "each counts as often as it is listed; take the repeated lines out"
     severity: Severity = "note" if kind == "homogeneous" else "important"
     table.findings.append(Finding("duplicates", what, table.origins[part].file, lines, len(again), remedy, severity))
 

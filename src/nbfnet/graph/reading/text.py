@@ -195,7 +195,7 @@ def _report_faults(table: TripletTable, lines: RowLines, faults: list[tuple[Reco
         by_fault.setdefault(fault, []).append(record)
     for i, (fault, found) in enumerate(by_fault.items()):
         here = len(found) + (count - len(faults) if i == len(by_fault) - 1 else 0)
-        what = f"{counted(here, 'line')} left out: {fault}; the first reads {found[0].text[:120]!r}"
+        what = f"{counted(here, 'bad line')}: {fault}; the first reads {found[0].text[:120]!r}"
         places = tuple(record.line for record in found)
         remedy = STATE_ENCODING if fault == NOT_UTF8 else "mend the lines, or leave them out with --skip-bad-lines"
         table.findings.append(Finding("bad lines", what, str(lines.path), places, here, remedy, "note"))

@@ -153,7 +153,7 @@ class TripletTable:
         what = f"spaces around the names of {counted(count, 'line')}, which were stripped"
         # Spaces on most lines are how the file is written, such as 'a, b, c'; on a few they are slips.
         severity: Severity = "note" if 2 * count > self.count(part) else "important"
-        remedy = "nothing to do here; other programs may take them for other names, so take them out of the file"
+        remedy = "take them out of the file too: other programs keep them"
         lines = self.lines(part, rows)
         self.findings.append(Finding("spaces", what, self.origins[part].file, lines, count, remedy, severity))
 
