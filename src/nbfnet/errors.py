@@ -36,14 +36,16 @@ class GraphFormatError(NbfnetError):
 
 
 class UnknownNameError(NbfnetError):
-    """A name that the graph does not have; suggests the closest ones that it has."""
+    """A name that the graph does not have; suggests the closest ones that it has, or lists them where they are few."""
 
-    def __init__(self, role: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, role: str, name: str, known: Iterable[str], listed: Sequence[str] = ()) -> None:
         self.role, self.name = role, name
         self.suggestions = closest(name, known)
         message = f"unknown {role} {name!r}"
         if self.suggestions:
             message += "; did you mean " + " or ".join(repr(s) for s in self.suggestions) + "?"
+        elif 0 < len(listed) <= 20:
+            message += f"; known are {', '.join(repr(s) for s in listed)}"
         super().__init__(message)
 
 

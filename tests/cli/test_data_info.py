@@ -175,7 +175,11 @@ def test_folders(nbfnet, tmp_path):
     assert counts(document) == (4, 2, 2, 1, 2)
     assert document["types"] == ["letter", "digit"]
     assert document["leakage"]["test_in_train"] == 1
-    assert "types of entities: letter, digit" in nbfnet("data", "info", folder).out
+    assert document["type_names"] == {"letter": 2, "digit": 1}
+    assert document["relation_names"] == {"r": 3, "s": 2}
+    shown = nbfnet("data", "info", folder).out
+    assert "types of entities: letter (2), digit (1)\n" in shown
+    assert "relations: r (3), s (2)\n" in shown
 
 
 @pytest.mark.parametrize("written", [".", "./", "../mine", "../mine/", "../mine/."])
@@ -191,16 +195,25 @@ def test_a_folder_however_it_is_written(nbfnet, tmp_path, monkeypatch, written):
 @pytest.mark.parametrize("written", ["{folder}", "."])
 def test_pairs_of_inductive_folders(nbfnet, inductive, monkeypatch, written):
     monkeypatch.chdir(inductive)
-    document = nbfnet("data", "info", written.format(folder=inductive), "--json").document
+    pair = (written.format(folder=inductive), "--test-graph", "../pair_ind")
+    document = nbfnet("data", "info", *pair, "--json").document
     assert (document["name"], document["kind"]) == ("pair", "inductive")
     assert counts(document) == (20, 3, 79, 7, 5)
     assert document["test_graph"] == {"entities": 10, "facts": 39, "queries": 5}
-    assert "test graph's facts" in nbfnet("data", "info", inductive).out
+    assert "test graph's facts" in nbfnet("data", "info", *pair).out
+
+
+def test_a_folder_beside_a_folder_is_not_read_unasked(nbfnet, inductive):
+    """X_ind beside X says nothing about X: it is named, and read only on request."""
+    answer = nbfnet("data", "info", inductive, "--json")
+    assert (answer.document["kind"], answer.document["test"]) == ("knowledge", 0)
+    assert f"--test-graph {inductive}_ind" in answer.err
+    assert "--test-graph" not in nbfnet("data", "info", inductive, "--test-graph", f"{inductive}_ind").err
 
 
 def test_an_inductive_pair_without_valid(nbfnet, inductive):
     (inductive / "valid.txt").unlink()
-    document = nbfnet("data", "info", inductive, "--json").document
+    document = nbfnet("data", "info", inductive, "--test-graph", f"{inductive}_ind", "--json").document
     assert (document["kind"], document["valid"], document["test"]) == ("inductive", 0, 5)
 
 
@@ -289,15 +302,37 @@ def test_json_is_one_document_whatever_the_graph_is_called(nbfnet, triplets, tmp
 
 
 @pytest.mark.parametrize(
-    ("header", "noted"), [("who,what,whom", True), ("Ana,knows,Bob", False), ("Ana,what,whom", False)]
+    ("header", "facts", "noted"),
+    [
+        ("who,what,whom", 20, "line 1: 'who, what, whom' was taken as a header; --no-header reads it as a fact"),
+        ("Ana,knows,Bob", 21, None),
+        ("Ana,what,whom", 21, None),
+        (
+            "Ana,property,whom",
+            21,
+            "line 1: 'Ana, property, whom' was read as a fact; if it names the columns, give --header",
+        ),
+        ("person,relation,other", 20, "'person, relation, other' was taken as a header"),
+        ("head,relation,tail", 20, None),
+    ],
 )
-def test_a_first_line_that_may_be_a_header_is_noted(nbfnet, tmp_path, header, noted):
+def test_a_first_line_that_may_be_a_header_is_noted(nbfnet, tmp_path, header, facts, noted):
     file = tmp_path / "people.csv"
     file.write_text("\n".join([header, *(f"Ana,{'likes' if i % 2 else 'knows'},Person {i}" for i in range(20))]))
-    answer = nbfnet("data", "info", file)
-    assert ("--header" in answer.err) == noted
-    assert "--header" not in nbfnet("data", "info", file, "--header").err
-    assert "--header" not in nbfnet("data", "info", file, "--no-header").err
+    answer = nbfnet("data", "info", file, "--json")
+    assert sum(answer.document[part] for part in ("train", "valid", "test")) == facts
+    assert noted in answer.err if noted else answer.err == ""
+    assert nbfnet("data", "info", file, "--header").err == ""
+    assert nbfnet("data", "info", file, "--no-header").err == ""
     columns = zip(*(line.split(",") for line in file.read_text().splitlines()), strict=True)
     pq.write_table(pa.table(dict(zip(("head", "relation", "tail"), columns, strict=True))), tmp_path / "people.parquet")
-    assert "--header" not in nbfnet("data", "info", tmp_path / "people.parquet").err
+    assert nbfnet("data", "info", tmp_path / "people.parquet").err == ""
+
+
+def test_at_most_thirty_relations_are_listed(nbfnet, tmp_path):
+    file = tmp_path / "many.tsv"
+    file.write_text("".join(f"a{i}\tr{i % 35}\ta{i + 1}\n" for i in range(350)))
+    line = next(line for line in nbfnet("data", "info", file).out.splitlines() if line.startswith("relations: "))
+    assert line.count("(10)") == 30
+    assert line.endswith(" ... and 5 more")
+    assert len(nbfnet("data", "info", file, "--json").document["relation_names"]) == 35

@@ -25,7 +25,7 @@ NOT_OURS = {
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name: str, open_page: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's folder is copied, without what was made there, so that its commands can write."""
-    for file in (ROOT / "docs" / "guides").glob("*.tsv"):
+    for file in (ROOT / "docs" / "guides").glob("*.[ct]sv"):
         copy = tmp_path / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, copy)

@@ -18,6 +18,7 @@ from nbfnet.errors import GraphFormatError, NbfnetError, SplitError
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, read_folder, read_inductive
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.splits import split
 from nbfnet.graph.triplets import Triplets
@@ -290,8 +291,12 @@ GRAPHS = {
     "comment": graph_of([("# a", "r", "b"), ("% c", "r", "d"), ("#", "r", "e")]),
     "comment of a homogeneous graph": graph_of([("# Nodes: 5", "b"), ("%", "d")]),
     "mark": graph_of([("\ufeffa", "r", "b"), ("a", "r", "b")], extra=("alone",), labels={"\ufeffa": "x"}),
-    "blanks": graph_of([("\u2028", "\x85", "\u00a0"), (" a ", " r", "b "), ("\x1c", "\x1d", "\x0b")]),
+    "blanks": graph_of([("\u2028", "\x85", "\u200b"), ("a\u00a0a", "r  r", "b b"), ("\x1c", "\x1d", "\x0b")]),
     "blanks, homogeneous": graph_of([("\x1c", "\x1d"), ("\u2003", "\u3000")]),
+    "a first fact like a header": graph_of([("x", "q", "y"), *[(f"e{i}", "r", f"e{i + 1}") for i in range(30)]]),
+    "a first edge like a header": graph_of([("x", "y"), *[(f"e{i}", f"e{i + 1}") for i in range(30)]]),
+    "numbers at the end": graph_of([(f"e{i}", f"e{i + 1}", str(i)) for i in range(30)]),
+    "relations that look like entities": graph_of([(f"e{i % 2}", f"r{i}", f"r{i + 1}") for i in range(30)]),
     "quotes": graph_of([('"', '"r', "b"), ("'a'", 's"', '"x" y'), ("a, b", "r,s", "c;d")]),
     "spaces": graph_of([("a b", "r s", "c d"), ("e f g", "h", "i")]),
     "control characters": graph_of([("a\x01b", "r\x02", "\x03"), ("c", "r", "d")]),
@@ -315,11 +320,15 @@ def test_plain_files_have_no_header(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "d").iterdir()) == ["test.txt", "train.txt", "valid.txt"]
 
 
-names = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\r\0") | st.sampled_from("a#% \ufeff\"'1"),
-    min_size=1,
-    max_size=4,
-).filter(lambda name: name.strip(" "))
+names = (
+    st.text(
+        st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\r\0") | st.sampled_from("a#% \ufeff\"'1"),
+        min_size=1,
+        max_size=4,
+    )
+    .map(lambda name: name.strip(BLANKS))
+    .filter(bool)
+)
 odd = st.sampled_from(["head", "relation", "tail", "source", "target", "link", "weight", "1", "23", "# x", "nan"])
 name = names | odd
 
@@ -380,7 +389,7 @@ def test_a_pair_is_written_both_or_not_at_all(taken: str, tmp_path: Path) -> Non
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [taken, f"{taken}/precious"]
 
 
-BAD = ["a\tb", "a\nb", "a\rb", "a\0b", "a\ud800b"]
+BAD = ["a\tb", "a\nb", "a\rb", "a\0b", "a\ud800b", " a", "a\u00a0"]
 
 
 @pytest.mark.parametrize("where", ["entity", "relation", "isolated", "label", "relation label", "type"])

@@ -18,6 +18,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.read import read
 
 Write = Callable[[str, bytes | str], Path]
@@ -109,7 +110,7 @@ def test_commas_follow_csv(write: Write, named: Named) -> None:
 
 
 def test_tabs_take_quotes_and_commas_literally(write: Write, named: Named) -> None:
-    rows = [('"a', 'r"', "b, c"), ("''", "s,s", '"'), ('"x y"', "r", " z ")]
+    rows = [('"a', 'r"', "b, c"), ("''", "s,s", '"'), ('"x y"', "r", "z z")]
     assert named(read(write("g.tsv", text(rows)))) == rows
 
 
@@ -228,7 +229,7 @@ NAMES = {
     "form feed": "a\x0b\x0cb",
     "separators": "\x1c\x1d\x1e\x1f",
     "one control character": "a\x01b",
-    "no-break space": "\u00a0x",
+    "no-break space": "x\u00a0x",
     "zero width": "\u200b",
     "mark inside": "a\ufeffb",
     "noncharacter": "\uffff\U0010ffff",
@@ -274,8 +275,7 @@ def parquet(columns: Any, names: Sequence[str] = ROLES) -> bytes:
 # Every character but surrogates, which UTF-8 cannot hold, and those that end a cell or a line, and NUL.
 characters = st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\r\0")
 common = st.sampled_from("ab,\"# '%é\u2028\x01\ufeff")
-names = st.text(characters | common, min_size=1, max_size=5).filter(lambda name: name.strip(" "))
-trimmed = names.map(lambda name: name.strip(" "))
+names = st.text(characters | common, min_size=1, max_size=5).map(lambda name: name.strip(BLANKS)).filter(bool)
 COMMENT = re.compile("[#%]( |$)|\ufeff")  # a first line that begins like this is a comment, or has a mark
 
 
@@ -292,7 +292,7 @@ def test_any_triplets_survive_tabs(
     assert list(graph.relations) == list(dict.fromkeys(row[1] for row in rows))
 
 
-@given(rows=st.lists(st.tuples(trimmed, trimmed, trimmed), min_size=1, max_size=12), quoting=st.sampled_from([0, 1]))
+@given(rows=st.lists(st.tuples(names, names, names), min_size=1, max_size=12), quoting=st.sampled_from([0, 1]))
 def test_any_triplets_survive_csv(
     rows: list[Triple], quoting: int, tmp_path_factory: pytest.TempPathFactory, named: Named
 ) -> None:
@@ -305,7 +305,7 @@ def test_any_triplets_survive_csv(
     assert list(graph.entities) == appearance(rows)
 
 
-@given(rows=st.lists(st.tuples(trimmed, st.just("r"), trimmed), min_size=2, max_size=8))
+@given(rows=st.lists(st.tuples(names, st.just("r"), names), min_size=2, max_size=8))
 @pytest.mark.parametrize("suffix", [".tsv", ".csv"])
 def test_any_triplets_survive_detection(
     rows: list[Triple], suffix: str, tmp_path_factory: pytest.TempPathFactory, named: Named
@@ -415,7 +415,7 @@ def test_parquet_of_text_numbers_and_categories(write: Write, named: Named) -> N
     assert named(read(stored(x=["d"], y=["a"]), columns=("tail", "head"))) == [("a", "edge", "d")]
     assert named(read(stored(x=["a"], y=["b"], z=[2]), columns=("head", "tail", "weight"))) == [("a", "edge", "b", 2.0)]
     assert named(read(stored(**{'a"b': ["x"], "c'd": ["y"]}))) == [("x", "edge", "y")]
-    assert named(read(stored(x=pa.array(["a"], pa.large_string()), y=[" b "]))) == [("a", "edge", " b ")]
+    assert named(read(stored(x=pa.array(["a"], pa.large_string()), y=[" b "]))) == [("a", "edge", "b")]
     weight = [1 / 3, 5e-324, 1.7976931348623157e308]
     assert read(stored(head=[1] * 3, tail=[2] * 3, weight=weight)).triplets.weight.tolist() == weight  # type: ignore[union-attr]
 

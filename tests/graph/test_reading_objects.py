@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.read import read
 
 Write = Callable[[str, bytes | str], Path]
@@ -50,7 +51,8 @@ def test_two_and_four_values(named: Named) -> None:
     assert named(stated) == [("b", "edge", "a", 0.5)]
 
 
-names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=4).filter(lambda n: n.strip(" "))
+characters = st.characters(exclude_categories=("Cs",))
+names = st.text(characters, min_size=1, max_size=4).map(lambda name: name.strip(BLANKS)).filter(bool)
 
 
 @given(rows=st.lists(st.tuples(names, names, names), min_size=1, max_size=10))
@@ -236,7 +238,8 @@ def test_networkx_edges(kind: type[nx.Graph], named: Named) -> None:
     source.add_edges_from([(1, "x"), ("x", 1), (1, 1), ("x", (2, 3)), (1, "x")])
     source.add_node("alone")
     graph = read(source)
-    assert graph.kind == "homogeneous"
+    assert graph.kind == ("knowledge" if source.is_directed() else "homogeneous")
+    assert list(graph.relations) == ["edge"]
     expected = Counter((str(u), "edge", str(v)) for u, v in source.edges())
     assert Counter(named(graph)) == expected
     assert sorted(graph.entities) == sorted(["first", "1", "x", "(2, 3)", "alone"])
@@ -286,7 +289,8 @@ def pyg() -> ModuleType:
 def test_pyg_data(pyg: ModuleType, named: Named) -> None:
     edges = torch.tensor([[0, 1, 4], [1, 2, 2]])
     graph = read(pyg.Data(edge_index=edges, num_nodes=6))
-    assert graph.kind == "homogeneous"
+    assert graph.kind == "knowledge"  # no edge is there both ways: it is directed
+    assert read(pyg.Data(edge_index=edges, num_nodes=6), directed=False).kind == "homogeneous"
     assert named(graph) == [("0", "edge", "1"), ("1", "edge", "2"), ("4", "edge", "2")]
     assert sorted(graph.entities) == ["0", "1", "2", "3", "4", "5"]
     weight = torch.tensor([0.5, 1.0, 2.0], requires_grad=True)

@@ -181,7 +181,7 @@ def test_only_what_the_graph_has_is_suggested() -> None:
 
 
 def test_nothing_close_suggests_nothing_and_roles_are_named() -> None:
-    with pytest.raises(UnknownNameError, match=r"^unknown relation 'qqqq'$"):
+    with pytest.raises(UnknownNameError, match=r"^unknown relation 'qqqq'; known are 'likes'$"):
         Vocabulary.of(["likes"], role="relation").id("qqqq")
 
 

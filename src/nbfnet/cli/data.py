@@ -1,4 +1,4 @@
-"""``nbfnet data``: list known datasets, describe, split and convert any source."""
+"""``nbfnet data``: list known datasets, check, describe, split and convert any source."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ from typing import Annotated
 
 import typer
 
+from nbfnet.cli.check import check_source, print_findings
 from nbfnet.cli.describe import describe, print_description
-from nbfnet.cli.options import (
-    Columns,
-    Delimiter,
-    Header,
-    Json,
-    Names,
-    PaperSplit,
-    Seed,
-    SkipBadLines,
-    Source,
-    Types,
-    output_folder,
-)
+from nbfnet.cli.options import Json, PaperSplit, Reading, Seed, Source, output_folder, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.cli.sources import open_graph
 from nbfnet.errors import DatasetError
@@ -34,7 +23,7 @@ from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
 
 app = typer.Typer(
-    help="List known datasets; describe, split, convert graphs.",
+    help="List known datasets; check, describe, split, convert graphs.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -68,22 +57,19 @@ def list_datasets(json: Json = False) -> None:
 
 
 @app.command()
+@reads_source()
 def info(
     source: Source,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    names: Names = None,
-    types: Types = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Show a graph's statistics, and what could leak.
 
     A link leaks when training gives it away. A file is split first: a knowledge graph as 'nbfnet data split' does with
     seed 0, a homogeneous graph as the paper did, with --paper-split.
     """
-    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, reading)
     with stage("looking for leaks"):
         description = describe(opened)
     if json:
@@ -93,18 +79,28 @@ def info(
 
 
 @app.command()
+@reads_source()
+def check(source: Source, json: Json = False, *, reading: Reading) -> None:
+    """List what is odd about a source, and how to mend it.
+
+    Nothing is written. The exit code is 0 if it can be read, and 2 if not; then the lines that cannot are listed.
+    """
+    document = check_source(source, reading)
+    print_json(document) if json else print_findings(document)
+    if not document["readable"]:
+        raise typer.Exit(2)
+
+
+@app.command()
+@reads_source()
 def split(
     source: Source,
     output: Annotated[Path, output_folder("the folder of train.txt, valid.txt and test.txt")],
     paper_split: PaperSplit = False,
     seed: Seed = 0,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    names: Names = None,
-    types: Types = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Split a graph into train, valid and test without leaks.
 
@@ -112,7 +108,7 @@ def split(
     homogeneous graph goes 85:5:10, without duplicates and self loops. What is split already is written as it is.
     """
     check_is_new(output)
-    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, reading)
     if isinstance(opened, Dataset):
         report_note(f"{opened.name} comes with its own split, which is kept")
     dataset = _split(opened, seed, paper_split)
@@ -122,18 +118,15 @@ def split(
 
 
 @app.command()
+@reads_source()
 def convert(
     source: Source,
     output: Annotated[Path, output_folder("the store, a folder of memory-mapped arrays")],
     paper_split: PaperSplit = False,
     seed: Seed = 0,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    names: Names = None,
-    types: Types = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Convert a graph to a store, which opens at once.
 
@@ -141,7 +134,7 @@ def convert(
     does.
     """
     check_is_new(output)
-    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, reading)
     dataset = _split(opened, seed, paper_split)
     with stage("writing"):
         write_store(dataset, output)

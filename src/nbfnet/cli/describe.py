@@ -5,12 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from nbfnet.cli.output import print_table, print_text, print_title
 from nbfnet.errors import SplitError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.splits import split, without_duplicates
-from nbfnet.graph.triplets import Triplets
+from nbfnet.graph.triplets import Int32, Triplets
+from nbfnet.graph.vocabulary import Vocabulary
+
+_SHOWN_NAMES = 30
 
 
 def describe(opened: Graph | Dataset) -> dict[str, Any]:
@@ -26,8 +31,10 @@ def describe(opened: Graph | Dataset) -> dict[str, Any]:
         document["edges"] = len(dataset.train.triplets) + len(dataset.valid) + len(dataset.test)
     document |= {"relations": dataset.train.num_relations, **_counts(dataset)}
     document |= {"split": dataset.split, "skipped_lines": dataset.train.skipped_lines}
+    document["relation_names"] = _relation_counts(dataset)
     if dataset.train.types is not None:
         document["types"] = list(dataset.train.types.names)
+        document["type_names"] = _count_names(dataset.train.types.names, dataset.train.types.of_entity)
     if dataset.test_graph is not None:
         document["test_graph"] = {
             "entities": dataset.test_graph.num_nodes,
@@ -48,8 +55,10 @@ def print_description(document: dict[str, Any]) -> None:
     rows = [(key, document[key]) for key in counted if key in document]
     rows += [(f"test graph's {key}", count) for key, count in document.get("test_graph", {}).items()]
     print_table(rows)
+    if document["kind"] != "homogeneous":
+        print_text(f"relations: {_listed(document['relation_names'])}")
     if "types" in document:
-        print_text(f"types of entities: {', '.join(document['types'])}")
+        print_text(f"types of entities: {_listed(document['type_names'])}")
     print_text(f"split: {document['split']}")
     if "honest_split" in document:
         honest = document["honest_split"]
@@ -64,6 +73,23 @@ def _split_or_whole(graph: Graph, *, paper_split: bool = False) -> Dataset:
         return split(graph, paper_split=paper_split)
     except SplitError:
         return Dataset(graph.name, graph, Triplets.empty(), Triplets.empty(), split="none, the edges are too few")
+
+
+def _relation_counts(dataset: Dataset) -> dict[str, int]:
+    """Relation -> how many links it has, train, valid and test together; the links of a test graph do not count."""
+    parts = [dataset.train.triplets, dataset.valid, *([dataset.test] if dataset.test_graph is None else [])]
+    return _count_names(dataset.train.relations, np.concatenate([part.relation for part in parts]))
+
+
+def _count_names(names: Vocabulary, numbers: Int32) -> dict[str, int]:
+    """Name -> how often its number is there, the most frequent first; -1 is nothing."""
+    counts = np.bincount(numbers[numbers >= 0], minlength=len(names))
+    return {names.label(i): int(counts[i]) for i in np.argsort(-counts, kind="stable").tolist()}
+
+
+def _listed(counts: dict[str, int]) -> str:
+    shown = [f"{name} ({count:,})" for name, count in list(counts.items())[:_SHOWN_NAMES]]
+    return ", ".join(shown) + (f" ... and {len(counts) - len(shown):,} more" if len(counts) > len(shown) else "")
 
 
 def _counts(dataset: Dataset) -> dict[str, int]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -29,30 +33,74 @@ Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of ev
 PaperSplit = Annotated[
     bool, typer.Option("--paper-split", help="Homogeneous graphs: keep duplicates and self loops, as the paper did.")
 ]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER", help="What separates columns; tab, space and comma may be words. Detected if not given."
-    ),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line names the columns. Detected if not given."),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ROLES",
-        help="What each column is, such as head,tail,weight or tail,relation,head. Detected if not given.",
-    ),
-]
-SkipBadLines = Annotated[
-    bool, typer.Option("--skip-bad-lines", help="Leave out lines that cannot be read, and say how many.")
-]
-Names = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Readable names, one a line: entity TAB readable name.")
-]
-Types = Annotated[Path | None, typer.Option(metavar="FILE", help="Types of entities, one a line: entity TAB type.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a source: what is not stated is detected."""
+
+    delimiter: Annotated[
+        str | None,
+        typer.Option(metavar="CHARACTER", help="What separates columns; tab, space and comma may be words."),
+    ] = None
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROLES",
+            help="What each column is, such as head,tail,weight or tail,relation,head; _ leaves a column out.",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of text that is not UTF-8, such as latin-1, cp1252 or utf-16.")
+    ] = None
+    skip_bad_lines: Annotated[
+        bool, typer.Option("--skip-bad-lines", help="Leave out lines that cannot be read, and say how many.")
+    ] = False
+    directed: Annotated[
+        bool, typer.Option("--directed", help="Two columns: keep the direction of edges, as facts of one relation.")
+    ] = False
+    names: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Readable names, one a line: entity TAB readable name.")
+    ] = None
+    types: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Types of entities, one a line: entity TAB type.")
+    ] = None
+    test_graph: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Test on this graph of unseen entities: its train are facts, its test links."
+        ),
+    ] = None
+
+
+def reads_source(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of ``Reading``, but for some, and pass them to it as one object ``reading``.
+
+    The command's signature is what typer makes options of: that of the decorated command has them one by one.
+    """
+    types = get_type_hints(Reading, include_extras=True)
+    options = [
+        Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=types[option.name])
+        for option in fields(Reading)
+        if option.name not in left_out
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in signature(command, eval_str=True).parameters.values() if p.name != "reading"]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            stated = {option.name: given.pop(option.name) for option in options}
+            command(reading=Reading(**stated), **given)
+
+        parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in own]
+        run.__signature__ = Signature([*parameters, *options])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def output_folder(what: str) -> typer.models.OptionInfo:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import Columns, Delimiter, Header, Json, Names, SkipBadLines, Source
+from nbfnet.cli.options import Json, Reading, Source, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.cli.sources import open_graph
 from nbfnet.errors import ParameterError
@@ -21,6 +21,7 @@ from nbfnet.semiring.semiring import PLUS_TIMES
 _Repeated = "Can be given several times."
 
 
+@reads_source("directed", "types", "test_graph")
 def paths(
     source: Source,
     method: Annotated[str, typer.Option(metavar="METHOD", help=f"One of {', '.join(METHODS)}.")],
@@ -44,12 +45,9 @@ def paths(
     weight: Annotated[
         list[str] | None, typer.Option(metavar="RELATION=NUMBER", help=f"What a relation's facts weigh. {_Repeated}")
     ] = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    names: Names = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Find the nodes closest to a node by a classical method.
 
@@ -58,7 +56,7 @@ def paths(
     """
     path_method(method)
     parameters = _parameters(method, beta, alpha)
-    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, None)
+    opened = open_graph(source, reading)
     graph = opened.train if isinstance(opened, Dataset) else opened
     selection = _selection(graph, only or [], inverse or [], directed, _weights(weight or []))
     documents = []

@@ -9,17 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import (
-    Columns,
-    Delimiter,
-    Header,
-    Json,
-    Names,
-    PaperSplit,
-    SkipBadLines,
-    Source,
-    Types,
-)
+from nbfnet.cli.options import Json, PaperSplit, Reading, Source, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.cli.sources import open_graph
 from nbfnet.config import Config, make_config, parse_settings, read_toml
@@ -49,6 +39,7 @@ _FEW_VALID = 50
 Plot = Annotated[bool, typer.Option("--plot", help="Draw the learning curves into RUN/curves.png (needs matplotlib).")]
 
 
+@reads_source()
 def train(
     source: Source,
     output: Run,
@@ -59,13 +50,9 @@ def train(
     seed: SeedOption = None,
     paper_split: PaperSplit = False,
     plot: Plot = False,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    columns: Columns = None,
-    skip_bad_lines: SkipBadLines = False,
-    names: Names = None,
-    types: Types = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Train a network on a graph.
 
@@ -82,7 +69,7 @@ def train(
     before = [RunFolder.open(output).config().model_dump(mode="json")] if continues else []
     asked = make_config(*before, *tables).training
     check_device(asked.device)
-    opened = open_graph(source, delimiter, header, columns, skip_bad_lines, names, types)
+    opened = open_graph(source, reading)
     dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
     with gather_team(asked.device) as team:
         if continues:

@@ -13,7 +13,10 @@ from nbfnet.graph.atomic import new_folder
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.dialect import TAB, Dialect, detect_dialect
 from nbfnet.graph.reading.folders import ENTITY_LIST, inductive_twin
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.opening import is_utf8
+from nbfnet.graph.reading.text import read_text
+from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
@@ -83,14 +86,21 @@ def _write_triplets(path: Path, columns: dict[str, list[str]]) -> None:
 def _reads_as(path: Path, columns: tuple[str, ...]) -> bool:
     """Whether a file without a header is understood: no name looks like a comment, a title or another column."""
     try:
-        return detect_dialect(path) == Dialect(TAB, columns, skip=0, has_header=False)
+        dialect = detect_dialect(path)
+        if dialect == Dialect(TAB, columns, skip=0, has_header=False):
+            return True
+        if dialect.delimiter != TAB or dialect.has_header or dialect.skip:
+            return False
+        table = TripletTable()  # only the whole file can tell
+        read_text(table, "train", path)
     except GraphFormatError:
         return False
+    return table.columns["train"] == columns and not any(found.kind == "header" for found in table.findings)
 
 
 def _write_labels(path: Path, vocabulary: Vocabulary) -> None:
     labels = ((name, vocabulary.labels.get(name, "")) for name in vocabulary) if vocabulary.labels else ()
-    _write_pairs(path, ((name, label) for name, label in labels if label.strip(" ")))
+    _write_pairs(path, ((name, label.strip(BLANKS)) for name, label in labels if label.strip(BLANKS)))
 
 
 def _write_pairs(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
@@ -108,10 +118,16 @@ def _write_lines(path: Path, lines: list[str]) -> None:
 
 def _check_text(graph: Graph) -> None:
     types = [] if graph.types is None else list(graph.types.names)
-    labels = [*graph.entities.labels.values(), *graph.relations.labels.values()]
-    for text in (*graph.entities, *graph.relations, *labels, *types):
+    names = (*graph.entities, *graph.relations, *types)
+    for text in (*names, *graph.entities.labels.values(), *graph.relations.labels.values()):
         if any(character in text for character in "\t\r\n\0") or not is_utf8(text):
-            raise SplitError(
-                f"{text!r} holds a tab, a line break or another character that a text file of triplets cannot; "
-                "use 'nbfnet data convert' to keep it in a store"
-            )
+            raise _cannot_hold(text, "a tab, a line break or another character")
+    for text in names:
+        if text != text.strip(BLANKS):
+            raise _cannot_hold(text, "a space around it")
+
+
+def _cannot_hold(text: str, what: str) -> SplitError:
+    return SplitError(
+        f"{text!r} has {what} that a text file of triplets cannot hold; use 'nbfnet data convert' to keep it in a store"
+    )

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals, with_self_loops
+from nbfnet.graph.reading.findings import Finding
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -36,6 +37,7 @@ class Graph:
     triplets: Triplets
     types: EntityTypes | None = None
     skipped_lines: int = 0  # bad lines left out on request while reading
+    findings: tuple[Finding, ...] = ()  # what was odd about the source, as far as it was seen while reading
 
     @property
     def num_nodes(self) -> int:

@@ -13,28 +13,33 @@ from nbfnet.graph.datasets.ogb import read_biokg, read_wikikg90m
 from nbfnet.graph.datasets.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
 from nbfnet.graph.datasets.statistics import count_dataset, count_graph
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.reading.folders import find_part, has_inductive_twin, read_folder, read_inductive
-from nbfnet.graph.reading.read import ReadOptions, read
+from nbfnet.graph.reading.findings import Finding
+from nbfnet.graph.reading.folders import find_part, has_inductive_twin, inductive_twin, read_folder, read_inductive
+from nbfnet.graph.reading.read import SourceOptions, read
 from nbfnet.graph.splits import split
 from nbfnet.graph.store import is_store, read_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
 
-class SourceOptions(ReadOptions, total=False):
-    """How to read a source: as a file is read, with its side files."""
-
-    labels: Path | None  # a file of readable names
-    types: Path | None  # a file of entity types
-
-
-def load(source: str | Path, *, seed: int = 0, paper_split: bool = False, **options: Unpack[SourceOptions]) -> Dataset:
+def load(
+    source: str | Path,
+    *,
+    seed: int = 0,
+    paper_split: bool = False,
+    test_graph: str | Path | None = None,
+    **options: Unpack[SourceOptions],
+) -> Dataset:
     """Load a dataset by name, or from a folder of splits, a store or a single file, which is split.
+
+    ``test_graph`` is a folder of facts (train) and links (test) between entities that training never sees: the
+    dataset is then inductive, and tested on it.
 
     >>> load("world").kind
     'knowledge'
     """
-    return split_source(open_source(source, **options), seed=seed, paper_split=paper_split)
+    opened = open_source(source, test_graph=test_graph, **options)
+    return split_source(opened, seed=seed, paper_split=paper_split)
 
 
 def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = False) -> Dataset:
@@ -46,37 +51,53 @@ def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = 
     return opened
 
 
-def open_source(source: str | Path, **options: Unpack[SourceOptions]) -> Graph | Dataset:
+def open_source(
+    source: str | Path, *, test_graph: str | Path | None = None, **options: Unpack[SourceOptions]
+) -> Graph | Dataset:
     """Read a source as it is: a single file gives a graph, a known dataset or a folder its splits."""
     if isinstance(source, str) and source.casefold() in known_datasets():
-        _refuse_options(options, source, "a known dataset")
+        _refuse_options(options, test_graph, source, "a known dataset")
         return _open_known(find_dataset(source))
     path = Path(source)
     if not str(source) or not path.exists():
         raise _not_found(source)
-    if path.is_file():
-        return read(path, **options)
-    if not path.is_dir():
+    if is_store(path):
+        _refuse_options(options, test_graph, source, "a store")
+        return read_store(path)
+    if path.is_dir():
+        return _open_folder(path, path.resolve().name, None if test_graph is None else Path(test_graph), options)
+    if not path.is_file():
         remedy = "save its content as a file and give that"
         raise GraphFormatError("neither a file nor a folder", file=path, remedy=remedy)
-    if is_store(path):
-        _refuse_options(options, source, "a store")
-        return read_store(path)
-    labels, types = options.pop("labels", None), options.pop("types", None)
-    if labels or types:
-        remedy = "put them into the folder as entity_names.txt and entity_types.txt"
-        raise GraphFormatError("side files are stated for a folder", file=path, remedy=remedy)
-    return _open_folder(path, path.resolve().name, options)
+    if test_graph is not None:
+        remedy = "put the file into a folder as train.txt, and give the folder"
+        raise GraphFormatError("a test graph is stated for a single file", file=path, remedy=remedy)
+    return read(path, **options)
 
 
-def _open_folder(path: Path, name: str, options: ReadOptions) -> Graph | Dataset:
+def _open_folder(path: Path, name: str, test_graph: Path | None, options: SourceOptions) -> Graph | Dataset:
     train, edges = find_part(path, "train"), find_part(path, "edges")
+    if test_graph is not None:
+        if not test_graph.is_dir():
+            raise GraphFormatError("no such folder", file=test_graph, remedy="give the folder of the test graph")
+        return read_inductive(path, name, test_graph, **options)
     if edges and not train:
         return dataclasses.replace(read(edges, **options), name=name)
-    if has_inductive_twin(path):
-        return read_inductive(path, name, **options)
     dataset = read_folder(path, name, **options)
+    if has_inductive_twin(path):
+        dataset = dataclasses.replace(dataset, train=_with_finding(dataset.train, _unread_twin(path)))
     return dataset if find_part(path, "valid") or find_part(path, "test") else dataset.train
+
+
+def _unread_twin(folder: Path) -> Finding:
+    twin = inductive_twin(folder)
+    what = f"{twin} lies beside it and was not read"
+    remedy = f"--test-graph {twin} (test_graph= in Python) tests on it"
+    return Finding("test graph", what, str(folder), (), 1, remedy, "important")
+
+
+def _with_finding(graph: Graph, finding: Finding) -> Graph:
+    return dataclasses.replace(graph, findings=(*graph.findings, finding))
 
 
 def _not_found(source: str | Path) -> NbfnetError:
@@ -88,9 +109,10 @@ def _not_found(source: str | Path) -> NbfnetError:
     return GraphFormatError("no such file, folder or dataset", file=source or "''", remedy=remedy)
 
 
-def _refuse_options(options: SourceOptions, source: str | Path, what: str) -> None:
+def _refuse_options(options: SourceOptions, test_graph: object, source: str | Path, what: str) -> None:
     """Options that say how to read would have no effect on what is known already."""
-    stated = [name for name, value in options.items() if value is not None and name != "skip_bad_lines"]
+    given = {**options, "directed": options.get("directed") or None, "test_graph": test_graph}
+    stated = [name for name, value in given.items() if value is not None and name != "skip_bad_lines"]
     if stated:
         remedy = f"leave out what says how to read it: {', '.join(stated)}"
         raise GraphFormatError(f"this is {what}", file=source, remedy=remedy)
@@ -110,8 +132,12 @@ def _open_known(entry: RegistryEntry) -> Graph | Dataset:
             opened = read_wikikg90m(location).dataset
         case _:
             opened = read_folder(location, entry.name)
-    check_statistics(entry, count_graph(opened) if isinstance(opened, Graph) else count_dataset(opened))
-    return opened
+    # What is odd about it is as published, and there is nothing to mend.
+    if isinstance(opened, Graph):
+        check_statistics(entry, count_graph(opened))
+        return dataclasses.replace(opened, findings=())
+    check_statistics(entry, count_dataset(opened))
+    return dataclasses.replace(opened, train=dataclasses.replace(opened.train, findings=()))
 
 
 def _number_nodes(graph: Graph, entry: RegistryEntry, location: Path) -> Graph:

@@ -73,14 +73,15 @@ class Vocabulary(Sequence[str]):
         if found is not None:
             return found
         if name not in self._owners:
-            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners])
+            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners], self._listed)
         return self._only(name, self._owners[name])
 
     def find(self, name: str) -> int:
         """The id of what a person asks for: as ``id``, or the one entry with that short form.
 
-        Short forms are the last part of a path or an IRI, 'nationality' of '/people/person/nationality', and a label
-        without the remark behind it, 'oliver hardy' of 'oliver hardy (Q72911)'.
+        Short forms are the last part of a path, an IRI or a prefixed name, 'nationality' of
+        '/people/person/nationality' and of 'ex:nationality', and a label without the remark behind it, 'oliver hardy'
+        of 'oliver hardy (Q72911)'.
 
         Raises:
             UnknownNameError: as ``id``.
@@ -88,7 +89,7 @@ class Vocabulary(Sequence[str]):
         if self.knows(name):
             return self.id(name)
         if name not in self._short_forms:
-            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners, *self._short_forms])
+            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners, *self._short_forms], self._listed)
         return self._only(name, self._short_forms[name])
 
     def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
@@ -114,6 +115,11 @@ class Vocabulary(Sequence[str]):
         """The names that can be misspelt: no number is a misspelling of another."""
         return () if isinstance(self.names, NumberedNames) else self.names
 
+    @property
+    def _listed(self) -> Sequence[str]:
+        """The names to list where none is close to a misspelt one: there are few relations and types, many entities."""
+        return () if self.role == "entity" else self.names
+
     @cached_property
     def _ids(self) -> Mapping[str, int]:
         if isinstance(self.names, NumberedNames):
@@ -132,7 +138,7 @@ class Vocabulary(Sequence[str]):
     def _short_forms(self) -> dict[str, list[int]]:
         forms: dict[str, set[int]] = {}  # an entry may have the same short form twice
         for index, name in enumerate(self._spelt):
-            last = re.split("[/#]", name.rstrip("/#"))[-1]
+            last = re.split("[/#:]", name.rstrip("/#:"))[-1]
             if last not in ("", name):
                 forms.setdefault(last, set()).add(index)
         for label, owners in self._owners.items():

@@ -6,22 +6,17 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.reading.columns import (
-    EXPECTED,
-    Columns,
-    columns_by_name,
-    columns_by_position,
-    is_relation_word,
-    stated_columns,
-)
+from nbfnet.graph.reading.columns import EXPECTED, Columns, columns_by_name, columns_by_position, stated_columns
+from nbfnet.graph.reading.header import is_header
 from nbfnet.graph.reading.opening import is_gzip_name, open_text
+from nbfnet.graph.reading.roles import may_have_other_roles
 
-TAB, COMMA, SPACE = "\t", ",", " "
+TAB, COMMA, SEMICOLON, BAR, SPACE = "\t", ",", ";", "|", " "
 _SAMPLE_LINES = 200
 csv.field_size_limit(2**31 - 1)  # Python's reader refuses fields of 131,072 characters; DuckDB has its own limit
 _TOKEN = re.compile(r'"[^"]*"|[^ \t\n\f\r]+')  # DuckDB's idea of a space: names may hold other blanks
@@ -38,14 +33,21 @@ _FOREIGN = {
 class Dialect:
     """How to cut lines into columns.
 
-    Tabs separate literally, quotes included. Commas (and any other stated character) follow CSV: a field in double
-    quotes may hold the separator. Spaces separate in runs of any length; a token in double quotes may hold spaces.
+    Tabs separate literally, quotes included. Commas, semicolons and bars (and any other stated character) follow CSV:
+    a field in double quotes may hold the separator. Spaces separate in runs of any length; a token in double quotes
+    may hold spaces.
     """
 
     delimiter: str
     columns: Columns
     skip: int  # lines before the first edge: comments and a header
     has_header: bool
+    # What the first lines leave open and only the whole file can tell.
+    header_in_doubt: bool = False
+    roles_in_doubt: bool = False
+    first: tuple[str, ...] = field(default=(), compare=False)  # the cells of the first line that is not a comment
+    first_line: int = field(default=1, compare=False)
+    comments: int = field(default=0, compare=False)
 
 
 def detect_dialect(
@@ -54,28 +56,41 @@ def detect_dialect(
     delimiter: str | None = None,
     header: bool | None = None,
     columns: Sequence[str] | None = None,
+    encoding: str | None = None,
 ) -> Dialect:
     """Find what was not stated from the first lines of a file."""
-    _check_content_is_text(path)
+    _check_content_is_text(path, encoding)
     _check_delimiter(delimiter, path)
-    lines = _sample(path)
+    lines = _sample(path, encoding)
     comments = _count_comments(lines)
     body = [line for line in lines[comments:] if not is_blank(line)]
     if not body:
         raise GraphFormatError("the file is empty", file=path, remedy=f"a graph file has {EXPECTED}")
 
-    separator = delimiter or _detect_delimiter(body)
+    stated = stated_columns(columns) if columns else None
+    separator = delimiter or _detect_delimiter(body, stated) or _detect_delimiter(body, None)
     if separator is None:
         raise _not_a_table(path, lines, body)
     rows = cut_all(body, separator)
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    named = columns_by_name(rows[0]) if header is not False else None
-    roles = stated_columns(columns) if columns else named or columns_by_position(width)
+    by_position = stated or columns_by_position(width)
+    verdict = is_header(rows, by_position) if header is None else header
+    named = columns_by_name(rows[0]) if verdict and not stated else None
+    roles = named or by_position
     if roles is None:
         raise _not_a_table(path, lines, body, width)
-    has_header = _looks_like_header(rows, roles) if header is None else header
     blank = next(i for i, line in enumerate(lines[comments:]) if not is_blank(line))
-    return Dialect(separator, roles, comments + (blank + 1 if has_header else 0), has_header)
+    return Dialect(
+        separator,
+        roles,
+        comments + (blank + 1 if verdict else 0),
+        has_header=bool(verdict),
+        header_in_doubt=verdict is None,
+        roles_in_doubt=not (stated or named) and may_have_other_roles(rows if verdict is False else rows[1:] or rows),
+        first=tuple(rows[0]),
+        first_line=comments + blank + 1,
+        comments=comments,
+    )
 
 
 def is_blank(line: str) -> bool:
@@ -101,7 +116,7 @@ def cut_all(lines: list[str], delimiter: str) -> list[list[str]]:
     return [row for row in csv.reader((f"{line}\n" for line in lines), delimiter=delimiter) if row]
 
 
-def _check_content_is_text(path: Path) -> None:
+def _check_content_is_text(path: Path, encoding: str | None) -> None:
     with path.open("rb") as stream:
         start = stream.read(4096)
     if is_gzip_name(path):
@@ -112,8 +127,8 @@ def _check_content_is_text(path: Path) -> None:
     for magic, kind in _FOREIGN.items():
         if start.startswith(magic):
             raise GraphFormatError(f"the name says text but the content is {kind}", file=path, remedy="rename the file")
-    if b"\0" in start:
-        remedy = "save it as UTF-8 text (UTF-16 looks like this too)"
+    if b"\0" in start and encoding is None:
+        remedy = "save it as UTF-8 text; if it is UTF-16, state --encoding utf-16 (encoding= in Python)"
         raise GraphFormatError("the file is binary, not text", file=path, remedy=remedy)
 
 
@@ -126,8 +141,8 @@ def _check_delimiter(delimiter: str | None, path: Path) -> None:
         )
 
 
-def _sample(path: Path) -> list[str]:
-    with open_text(path) as stream:
+def _sample(path: Path, encoding: str | None) -> list[str]:
+    with open_text(path, encoding=encoding) as stream:
         return [line.rstrip("\r\n") for line in islice(stream, _SAMPLE_LINES)]
 
 
@@ -139,44 +154,28 @@ def _count_comments(lines: list[str]) -> int:
     return count
 
 
-def _detect_delimiter(body: list[str]) -> str | None:
-    """The first of tab, comma, space that cuts most lines into the same possible number of columns."""
-    for delimiter in (TAB, COMMA, SPACE):
-        widths = Counter(map(len, cut_all(body, delimiter)))
-        width, count = widths.most_common(1)[0]
-        if 2 * count >= widths.total() and columns_by_position(width):
-            return delimiter
-    return None
+def _detect_delimiter(body: list[str], stated: Columns | None) -> str | None:
+    """The first separator that cuts most lines into the same possible number of columns.
 
-
-def _looks_like_header(rows: list[list[str]], roles: Columns) -> bool:
-    first, others = rows[0], [row for row in rows[1:] if len(row) == len(roles)]
-    if len(first) != len(roles):
-        return False
-    if columns_by_name(first):
-        return True
-    cells = {role: first[i].strip() for i, role in enumerate(roles)}
-    below = {role: {row[i].strip() for row in others} for i, role in enumerate(roles)}
-    if not others or cells.get("relation", "") in below.get("relation", ()):
-        return False
-    if "weight" in cells and not _is_number(cells["weight"]) and all(map(_is_number, below["weight"])):
-        return True
-    if is_relation_word(cells.get("relation", "")):
-        return True
-    entity_roles = ("head", "tail")
-    return all(not _is_number(cells[role]) and all(map(str.isdigit, below[role])) for role in entity_roles)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    Semicolons and bars that cut every line into more columns come before commas, which decimal numbers may have.
+    """
+    widths: dict[str, int] = {}
+    for delimiter in (TAB, COMMA, SEMICOLON, BAR, SPACE):
+        rows = cut_all(body, delimiter)
+        counts = Counter(map(len, rows))
+        width, count = counts.most_common(1)[0]
+        possible = width == len(stated) if stated else columns_by_position(width) or columns_by_name(rows[0])
+        if 2 * count >= counts.total() and possible:
+            widths[delimiter] = width
+            every = count == counts.total()
+            if delimiter in (SEMICOLON, BAR) and every and width > widths.get(COMMA, width):
+                return delimiter
+    return next(iter(widths), None)
 
 
 def _not_a_table(path: Path, lines: list[str], body: list[str], width: int | None = None) -> GraphFormatError:
-    widths = {name: len(cut(body[0], sep)) for name, sep in (("tabs", TAB), ("commas", COMMA), ("spaces", SPACE))}
+    names = {"tabs": TAB, "commas": COMMA, "semicolons": SEMICOLON, "bars": BAR, "spaces": SPACE}
+    widths = {name: len(cut(body[0], sep)) for name, sep in names.items()}
     found = width or max(widths.values())
     by = max(widths, key=lambda name: widths[name])
     what = "only one column" if found == 1 else f"{found} columns, separated by {by}"
@@ -185,5 +184,6 @@ def _not_a_table(path: Path, lines: list[str], body: list[str], width: int | Non
         file=path,
         line=lines.index(body[0]) + 1,
         text=body[0],
-        remedy="state the separator with --delimiter or the roles with --columns, or keep only the graph's columns",
+        remedy="state the separator with --delimiter, or what each column is with --columns, where _ leaves one out, "
+        "such as head,_,relation,tail",
     )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.reading.findings import Finding, counted
 from nbfnet.graph.reading.line_search import place_of
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.opening import numbered_lines
-from nbfnet.graph.reading.read import ReadOptions, label_entities, read_part
+from nbfnet.graph.reading.read import ReadOptions, SourceOptions, label_entities, read_part
 from nbfnet.graph.reading.side_files import read_labels, read_types
 from nbfnet.graph.reading.triplet_table import IndexedTriplets, TripletTable
 from nbfnet.graph.triplets import Int32, Triplets
@@ -39,76 +42,92 @@ def has_inductive_twin(folder: Path) -> bool:
     return find_part(inductive_twin(folder), "train") is not None
 
 
-def read_folder(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
+def read_folder(folder: Path, name: str, **options: Unpack[SourceOptions]) -> Dataset:
     """Read train, valid and test; entities that stand only in valid or test are isolated nodes of the graph."""
-    table, parts = TripletTable(), ("train", "valid", "test")
-    found = _read_parts(table, {part: find_part(folder, part) for part in parts}, folder, options)
-    indexed = table.index(_listed_entities(folder))
-    graph = dataclasses.replace(
-        _graph(name, indexed, indexed.parts["train"], folder, found), skipped_lines=table.skipped
-    )
+    opened = _Folder(folder, ("train", "valid", "test"), options)
+    indexed = opened.index()
     valid, test = (indexed.parts.get(part, Triplets.empty()) for part in ("valid", "test"))
-    return Dataset(name, graph, valid, test)
+    return Dataset(name, opened.graph(name, indexed, indexed.parts["train"]), valid, test)
 
 
-def read_inductive(folder: Path, name: str, **options: Unpack[ReadOptions]) -> Dataset:
-    """Read a pair: train and valid of a folder, and the facts (train) and queries (test) of its twin.
+def read_inductive(
+    folder: Path, name: str, test_graph: Path | None = None, **options: Unpack[SourceOptions]
+) -> Dataset:
+    """Read a pair: train and valid of a folder, and the facts (train) and queries (test) of its test graph's folder.
 
-    The valid links of the twin join as right answers, where its facts and queries have both their entities.
+    The test graph's valid links join as right answers, where its facts and queries have both their entities. Its
+    folder is X_ind beside X if nothing else is said.
     """
-    twin = inductive_twin(folder)
-    table = TripletTable()
-    found = _read_parts(table, {part: find_part(folder, part) for part in ("train", "valid")}, folder, options)
-    indexed = table.index(_listed_entities(folder))
-    graph = _graph(name, indexed, indexed.parts["train"], folder, found)
+    opened = _Folder(folder, ("train", "valid"), options)
+    indexed = opened.index()
+    graph = opened.graph(name, indexed, indexed.parts["train"])
 
-    twin_table = TripletTable()
-    twin_parts = {part: find_part(twin, part) for part in ("train", "test", "valid")}
-    found = _read_parts(twin_table, twin_parts, twin, options)
-    unseen = twin_table.index(_listed_entities(twin), unnamed="valid")
+    twin = _Folder(test_graph or inductive_twin(folder), ("train", "test", "valid"), options)
+    unseen = twin.index(unnamed="valid")
     number = np.array([graph.relations.id(n) if n in graph.relations else -1 for n in unseen.relations], dtype=np.int32)
-    links = {part: unseen.parts.get(part, Triplets.empty()) for part in twin_parts}
+    links = {part: unseen.parts.get(part, Triplets.empty()) for part in twin.files}
     links["valid"] = links["valid"].take(number[links["valid"].relation] >= 0)
+    twin.report_left_out("valid", len(links["valid"]))
     for part in ("train", "test"):
-        _check_relations(links[part], number, unseen.relations, twin_parts[part], options)
+        _check_relations(links[part], number, unseen.relations, twin.files[part], twin.reading)
     facts, queries, answers = (dataclasses.replace(part, relation=number[part.relation]) for part in links.values())
-    test_graph = _graph(f"{name} (test graph)", unseen, facts, twin, found)
-    skipped = table.skipped + twin_table.skipped
-    graph = dataclasses.replace(graph, skipped_lines=skipped)
+    asked = dataclasses.replace(twin.graph(f"{name} (test graph)", unseen, facts), relations=graph.relations)
+    graph = dataclasses.replace(graph, skipped_lines=graph.skipped_lines + asked.skipped_lines)
     valid = indexed.parts.get("valid", Triplets.empty())
-    test_graph = dataclasses.replace(test_graph, relations=graph.relations)
-    return Dataset(name, graph, valid, queries, test_graph, test_graph_valid=answers)
+    return Dataset(name, graph, valid, queries, asked, test_graph_valid=answers)
 
 
-def _read_parts(
-    table: TripletTable, files: dict[str, Path | None], folder: Path, options: ReadOptions
-) -> dict[str, str]:
-    if files["train"] is None:
-        raise GraphFormatError(
-            "the folder has no train file",
-            file=folder,
-            remedy="put train.txt (and valid.txt, test.txt) into it, or give the file of edges itself",
+class _Folder:
+    """The parts of a folder in one table, and the files beside them."""
+
+    def __init__(self, folder: Path, parts: Sequence[str], options: SourceOptions) -> None:
+        self.folder, self.table = folder, TripletTable()
+        self.stated = {"labels": options.get("labels"), "types": options.get("types")}
+        self.reading = cast(ReadOptions, {key: value for key, value in options.items() if key not in self.stated})
+        self.files = {part: find_part(folder, part) for part in parts}
+        if self.files["train"] is None:
+            raise GraphFormatError(
+                "the folder has no train file",
+                file=folder,
+                remedy="put train.txt (and valid.txt, test.txt) into it, or give the file of edges itself",
+            )
+        self.found: dict[str, str] = {}  # labels inside the parts
+        for part, path in self.files.items():
+            if path is not None:
+                self.found.update(read_part(self.table, part, path, **self.reading))
+
+    def index(self, unnamed: str | None = None) -> IndexedTriplets:
+        """Number the names of all parts, and of the list of entities: the way to keep nodes that no edge mentions."""
+        path, encoding = self.folder / ENTITY_LIST, self.reading.get("encoding")
+        listed = [name.strip(BLANKS) for _, name in numbered_lines(path, encoding)] if path.is_file() else []
+        directed = self.reading.get("directed")
+        return self.table.index([name for name in listed if name], unnamed=unnamed, directed=directed)
+
+    def graph(self, name: str, indexed: IndexedTriplets, facts: Triplets) -> Graph:
+        """The graph of these facts, with what stands beside them, or was given instead."""
+        encoding = self.reading.get("encoding")
+        labels = self.stated["labels"] or find_part(self.folder, "entity_names")
+        types = self.stated["types"] or find_part(self.folder, "entity_types")
+        relation_names = find_part(self.folder, "relation_names")
+        return Graph(
+            name,
+            indexed.kind,
+            label_entities(indexed.entities, self.found, labels, encoding),
+            indexed.relations.with_labels(read_labels(relation_names, encoding) if relation_names else {}),
+            facts,
+            read_types(types, indexed.entities, self.table.findings, encoding) if types else None,
+            self.table.skipped,
+            tuple(self.table.findings),
         )
-    labels: dict[str, str] = {}
-    for part, path in files.items():
-        if path is not None:
-            labels.update(read_part(table, part, path, **options))
-    return labels
 
-
-def _listed_entities(folder: Path) -> list[str]:
-    """The entities of a folder's list, one a line: the way to keep nodes that no edge mentions."""
-    path = folder / ENTITY_LIST
-    return [name for _, name in numbered_lines(path) if name.strip(" ")] if path.is_file() else []
-
-
-def _graph(name: str, indexed: IndexedTriplets, facts: Triplets, folder: Path, labels: dict[str, str]) -> Graph:
-    entities = label_entities(indexed.entities, labels, find_part(folder, "entity_names"))
-    relation_names, types = find_part(folder, "relation_names"), find_part(folder, "entity_types")
-    relations = indexed.relations
-    if relation_names is not None:
-        relations = relations.with_labels(read_labels(relation_names))
-    return Graph(name, indexed.kind, entities, relations, facts, read_types(types, entities) if types else None)
+    def report_left_out(self, part: str, kept: int) -> None:
+        """Report links of a part that were left out because of their names."""
+        path = self.files[part]
+        left_out = 0 if path is None else self.table.count(part) - kept
+        if left_out:
+            what = f"{counted(left_out, 'link names', 'links name')} an entity or a relation that no fact has: left out"
+            remedy = "nothing, unless a name is misspelt"
+            self.table.findings.append(Finding("unknown names", what, str(path), (), left_out, remedy, "note"))
 
 
 def _check_relations(

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Unpack
 
 from nbfnet.graph.reading.dialect import detect_dialect
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.read import ReadOptions, kind_of_file
-from nbfnet.graph.reading.text import records
+from nbfnet.graph.reading.records import records
 
 
 def place_of(origin: Path | str, *names: str, **options: Unpack[ReadOptions]) -> str:
@@ -17,8 +18,9 @@ def place_of(origin: Path | str, *names: str, **options: Unpack[ReadOptions]) ->
     """
     if not (isinstance(origin, Path) and origin.is_file() and kind_of_file(origin) == "text"):
         return str(origin)
-    delimiter = options.get("delimiter") or detect_dialect(origin, columns=options.get("columns")).delimiter
-    for line, _, cells in records(origin, delimiter):
-        if {*names} <= {cell.strip(" ") for cell in cells}:
+    columns, encoding = options.get("columns"), options.get("encoding")
+    delimiter = options.get("delimiter") or detect_dialect(origin, columns=columns, encoding=encoding).delimiter
+    for line, _, cells in records(origin, delimiter, encoding):
+        if {*names} <= {cell.strip(BLANKS) for cell in cells}:
             return f"{origin}, line {line}"
     return str(origin)

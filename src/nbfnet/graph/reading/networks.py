@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,35 +10,61 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.reading.columns import Columns
+from nbfnet.graph.reading.findings import Finding
+from nbfnet.graph.reading.names import BLANKS
 
 
 @dataclass(frozen=True, eq=False)
 class NamedEdges:
-    """One array for each role of an edge, nodes that no edge may mention, and types by name."""
+    """One array for each column, nodes that no edge may mention, and types by name."""
 
-    columns: dict[str, npt.NDArray[Any]]
+    roles: Columns
+    arrays: Sequence[npt.NDArray[Any]]
     nodes: Iterable[str] = ()
     types: dict[str, str] | None = None
+    names: Sequence[str] = ()  # of columns that have some
+    by_position: bool = False  # whether nothing but the columns' order says their roles
+    directed: bool | None = None  # whether edges without a relation have a direction, where that is known
+
+    def direction_note(self, file: str) -> Finding:
+        """What became of the direction of edges that have no relation."""
+        if self.directed:
+            what, remedy = "the graph is directed: its edges are facts of the one relation 'edge'", "directed=False"
+        else:
+            what, remedy = "the graph is undirected: its edges have no direction", "directed=True"
+        return Finding("direction", what, file, (), len(self.arrays[0]), f"{remedy} reads it the other way", "note")
 
 
 def from_networkx(graph: Any) -> NamedEdges:
-    """Edges with a ``relation`` attribute make a knowledge graph; ``weight`` is taken where edges have it."""
-    nodes = [str(node) for node in graph.nodes]
+    """Edges with an attribute ``relation``, ``label``, ``type`` or ``key``, or keys that are text, have relations.
+
+    ``weight`` is taken where edges have it. A directed graph stays directed.
+    """
+    nodes = [str(node).strip(BLANKS) for node in graph.nodes]
     _check_nodes(nodes)
-    edges = list(graph.edges(data=True))
-    columns: dict[str, list[Any]] = {
-        "head": [str(u) for u, _, _ in edges],
-        "tail": [str(v) for _, v, _ in edges],
-    }
-    for role in ("relation", "weight"):
-        if any(role in data for _, _, data in edges):
-            columns[role] = [data.get(role, 1.0 if role == "weight" else None) for _, _, data in edges]
-    arrays = {role: np.fromiter(values, dtype=object, count=len(edges)) for role, values in columns.items()}
-    return NamedEdges(arrays, nodes)
+    edges = list(graph.edges(data=True, keys=True)) if graph.is_multigraph() else list(graph.edges(data=True))
+    attributes = [edge[-1] for edge in edges]
+    columns: dict[str, list[Any]] = {"head": [str(edge[0]) for edge in edges], "tail": [str(edge[1]) for edge in edges]}
+    name = next((name for name in _RELATION_NAMES if all(name in data for data in attributes)), _RELATION_NAMES[0])
+    if any(name in data for data in attributes):
+        columns["relation"] = [data.get(name) for data in attributes]
+    elif graph.is_multigraph() and all(isinstance(key, str) for _, _, key, _ in edges):
+        columns["relation"] = [key for _, _, key, _ in edges]
+    if any("weight" in data for data in attributes):
+        columns["weight"] = [data.get("weight", 1.0) for data in attributes]
+    arrays = [np.fromiter(values, dtype=object, count=len(edges)) for values in columns.values()]
+    return NamedEdges(tuple(columns), arrays, nodes, directed=graph.is_directed())
 
 
-def from_pyg_data(data: Any) -> NamedEdges:
-    """``edge_type`` makes a knowledge graph; an undirected graph, stored both ways, keeps each edge once."""
+_RELATION_NAMES = ("relation", "label", "type", "key")
+
+
+def from_pyg_data(data: Any, directed: bool | None) -> NamedEdges:
+    """``edge_type`` makes relations; a symmetric graph, stored both ways, is undirected and keeps each edge once.
+
+    Unless it is to be ``directed``: then it keeps both.
+    """
     if getattr(data, "edge_index", None) is None:
         raise GraphFormatError("the Data object has no edge_index", remedy="give a graph with at least one edge")
     head, tail = _array(data.edge_index)
@@ -46,9 +72,11 @@ def from_pyg_data(data: Any) -> NamedEdges:
     for role, attribute in (("relation", "edge_type"), ("weight", "edge_weight")):
         if getattr(data, attribute, None) is not None:
             columns[role] = _array(getattr(data, attribute))
-    if "relation" not in columns and data.is_undirected():
+    undirected = data.is_undirected()
+    if "relation" not in columns and undirected and not directed:
         columns = {role: values[head <= tail] for role, values in columns.items()}
-    return NamedEdges(columns, [str(node) for node in range(data.num_nodes)])
+    nodes = [str(node) for node in range(data.num_nodes)]
+    return NamedEdges(tuple(columns), list(columns.values()), nodes, directed=not undirected)
 
 
 def from_hetero_data(data: Any) -> NamedEdges:
@@ -62,7 +90,7 @@ def from_hetero_data(data: Any) -> NamedEdges:
         parts["relation"] += [name] * len(heads)
         parts["tail"] += [f"{target}:{i}" for i in tails]
     types = {f"{kind}:{i}": kind for kind in data.node_types for i in range(data[kind].num_nodes)}
-    return NamedEdges({role: np.array(names, dtype=object) for role, names in parts.items()}, types, types)
+    return NamedEdges(tuple(parts), [np.array(names, dtype=object) for names in parts.values()], types, types)
 
 
 def _array(tensor: Any) -> npt.NDArray[Any]:
@@ -74,7 +102,7 @@ def _check_nodes(nodes: list[str]) -> None:
     """Nodes become names: each needs a text of its own, where networkx would tell 1 from '1'."""
     seen: set[str] = set()
     for node in nodes:
-        if node in seen or not node.strip(" "):
+        if node in seen or not node:
             what = f"two nodes are both written {node!r}" if node in seen else "a node has an empty name"
             raise GraphFormatError(what, remedy="rename the nodes, for example with networkx.relabel_nodes")
         seen.add(node)

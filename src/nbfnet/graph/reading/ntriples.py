@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 
 from nbfnet.errors import GraphFormatError, MissingExtraError
+from nbfnet.graph.reading.findings import FEW, Finding, counted
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.opening import open_bytes
+from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.progress import stage
 
+Triple = tuple[str, str, str]
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
@@ -24,32 +28,35 @@ def read_ntriples(table: TripletTable, part: str, path: Path, *, skip_bad_lines:
     """
     names: dict[str, list[str]] = {"head": [], "relation": [], "tail": []}
     labels: dict[str, str] = {}
+    lines: list[int] = []
     with stage(f"reading {path.name}"):
-        for head, relation, tail in _triples(table, path, skip_bad_lines):
+        for line, (head, relation, tail) in _triples(table, path, skip_bad_lines):
             if relation == RDFS_LABEL:
-                if tail.strip(" "):
-                    labels.setdefault(head, tail)
+                if tail.strip(BLANKS):
+                    labels.setdefault(head, tail.strip(BLANKS))
                 continue
             for role, name in (("head", head), ("relation", relation), ("tail", tail)):
                 names[role].append(name)
+            lines.append(line)
     if not names["head"]:
         raise GraphFormatError("the file has no triple", file=path, remedy="give at least one triple")
-    table.begin(part, tuple(names), path)
-    table.insert_columns(part, {role: np.array(column, dtype=object) for role, column in names.items()})
+    table.begin(part, tuple(names), Origin(str(path), lambda rows: tuple(lines[row] for row in rows)))
+    table.insert_columns(part, [np.array(column, dtype=object) for column in names.values()])
     return labels
 
 
-def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[tuple[str, str, str]]:
+def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[tuple[int, Triple]]:
     """Parse line by line, as the format is defined: so a bad line is known by its number and can be skipped."""
     try:
         import pyoxigraph
     except ImportError:
         raise MissingExtraError("reading N-Triples", "pyoxigraph", "rdf") from None
+    bad: list[int] = []
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 for triple in pyoxigraph.parse(line.removeprefix(BOM_UTF8), pyoxigraph.RdfFormat.N_TRIPLES):
-                    yield _names(triple)
+                    yield number, _names(triple)
             except (SyntaxError, ValueError) as error:
                 if not skip_bad_lines:
                     raise GraphFormatError(
@@ -59,12 +66,17 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
                         text=line.decode("utf-8", "backslashreplace").rstrip("\r\n"),
                         remedy="write <subject> <predicate> <object> . or leave bad lines out with --skip-bad-lines",
                     ) from None
-                table.skipped += 1
+                bad.append(number)
+    table.skipped += len(bad)
+    if bad:
+        what = f"{counted(len(bad), 'bad line')}: not N-Triples that make an edge"
+        remedy = "write <subject> <predicate> <object> . or leave them out with --skip-bad-lines"
+        table.findings.append(Finding("bad lines", what, str(path), tuple(bad[:FEW]), len(bad), remedy, "note"))
 
 
-def _names(triple: Any) -> tuple[str, str, str]:
+def _names(triple: Any) -> Triple:
     head, relation, tail = (_name(term) for term in (triple.subject, triple.predicate, triple.object))
-    if not tail.strip(" ") and relation != RDFS_LABEL:
+    if not tail.strip(BLANKS) and relation != RDFS_LABEL:
         raise ValueError("the literal is empty")
     return head, relation, tail
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
+import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -27,20 +29,66 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def open_text(path: Path, *, errors: str = "backslashreplace") -> Iterator[IO[str]]:
-    """The file's text, unpacked if it is gzip, with undecodable bytes kept visible."""
-    with (
-        open_bytes(path) as stream,
-        io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="") as text,
-    ):
-        yield text
+def open_text(
+    path: Path, *, errors: str = "backslashreplace", encoding: str | None = None, newline: str | None = ""
+) -> Iterator[IO[str]]:
+    """The file's text, unpacked if it is gzip, with undecodable bytes kept visible; UTF-8 if nothing else is stated."""
+    try:
+        with (
+            open_bytes(path) as stream,
+            io.TextIOWrapper(stream, encoding=_codec(encoding, path), errors=errors, newline=newline) as text,
+        ):
+            yield text
+    except UnicodeError as error:
+        remedy = "state the encoding that the file has, such as latin-1, cp1252, utf-16 or utf-16-le"
+        raise GraphFormatError(f"the text is not {encoding or 'UTF-8'} ({error})", file=path, remedy=remedy) from None
 
 
-def check_gzip(path: Path) -> None:
-    """Unpack a gzip file to its end once: DuckDB does not look at the checksum, nor always for a missing end."""
+@contextmanager
+def even_copy(path: Path, encoding: str | None = None) -> Iterator[Path]:
+    """A copy in UTF-8 with one sort of line end, not compressed.
+
+    For text in another encoding, and for CSV files that mix line ends, on which DuckDB's strict reader gives up.
+    """
+    errors = "surrogateescape" if encoding is None else "strict"
+    with tempfile.TemporaryDirectory() as folder:
+        even = Path(folder) / "edges.csv"
+        with (
+            open_text(path, errors=errors, encoding=encoding, newline=None) as text,
+            even.open("w", encoding="utf-8", errors=errors, newline="\n") as copy,
+        ):
+            shutil.copyfileobj(text, copy)
+        yield even
+
+
+def _codec(encoding: str | None, path: Path) -> str:
+    """The codec of a stated encoding, that of UTF-8 if there is none; a byte order mark is not part of the text."""
+    try:
+        name = codecs.lookup(encoding or "utf-8").name
+        "".encode(name)  # some codecs are not of text
+    except LookupError:
+        remedy = "state one such as utf-8, latin-1, cp1252 or utf-16"
+        raise GraphFormatError(f"there is no encoding {encoding!r}", file=path, remedy=remedy) from None
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+NOT_UTF8 = "the text is not UTF-8"
+STATE_ENCODING = (
+    "save the file as UTF-8, or state what it is: --encoding latin-1, cp1252 or utf-16 (encoding= in Python)"
+)
+
+
+def count_lines(path: Path) -> int:
+    """How many lines a file has.
+
+    A gzip file is unpacked to its end for it, and so checked: DuckDB does not look at the checksum, nor always for a
+    missing end.
+    """
+    lines, last = 0, b"\n"
     with open_bytes(path) as stream:
-        while stream.read(1 << 20):
-            pass
+        while chunk := stream.read(1 << 20):
+            lines, last = lines + chunk.count(b"\n"), chunk[-1:]
+    return lines + (last != b"\n")
 
 
 def is_gzip_name(path: Path) -> bool:
@@ -48,18 +96,16 @@ def is_gzip_name(path: Path) -> bool:
     return path.suffix.casefold() == ".gz"
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers from 1; one that is not UTF-8 is an error."""
-    with open_text(path, errors="surrogateescape") as stream:
+    with open_text(path, errors="surrogateescape", encoding=encoding) as stream:
         for number, raw in enumerate(stream, start=1):
             line = raw.rstrip("\r\n")
             try:
                 line.encode()
             except UnicodeEncodeError:
                 shown = line.encode(errors="surrogateescape").decode(errors="backslashreplace")
-                raise GraphFormatError(
-                    "the text is not UTF-8", file=path, line=number, text=shown, remedy="save the file as UTF-8"
-                ) from None
+                raise GraphFormatError(NOT_UTF8, file=path, line=number, text=shown, remedy=STATE_ENCODING) from None
             yield number, line
 
 

@@ -9,15 +9,12 @@ import duckdb
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import execute
-from nbfnet.graph.reading.columns import (
-    EXPECTED,
-    Columns,
-    columns_by_name,
-    columns_by_position,
-    stated_columns,
-)
+from nbfnet.graph.reading.columns import SKIPPED, Columns, columns_by_name, columns_of_table, skipped_columns
+from nbfnet.graph.reading.findings import FEW, Finding, counted
 from nbfnet.graph.reading.opening import plain_name
-from nbfnet.graph.reading.triplet_table import BAD_ROW, TripletTable
+from nbfnet.graph.reading.origin import Origin
+from nbfnet.graph.reading.roles import find_roles
+from nbfnet.graph.reading.triplet_table import TripletTable
 
 
 def read_parquet(
@@ -36,57 +33,49 @@ def read_parquet(
     try:
         with plain_name(path) as file:
             names = [row[0] for row in execute(table.connection, _DESCRIBE, [file]).fetchall()]
-            roles = _roles(names, columns, path)
-            cells = ", ".join(
-                f'CAST("{name.replace(chr(34), chr(34) * 2)}" AS VARCHAR) AS {role}' for role, name in roles.items()
-            )
-            table.begin(part, tuple(roles), path)
-            table.insert(part, tuple(roles), f"(SELECT {cells} FROM read_parquet(?))", [file])
+            roles: Columns | None = columns_of_table(names, columns, path)
+            while roles is not None:
+                cells = ", ".join(_cell(name, role) for name, role in zip(names, roles, strict=True) if role != SKIPPED)
+                table.begin(part, roles, Origin(str(path)))
+                table.insert(part, f"(SELECT {cells} FROM read_parquet(?))", [file])
+                roles = None if columns or columns_by_name(names) else find_roles(table, part)
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy="write the file again") from None
-    check_rows(table, part, path, skip_bad_lines)
+    if not columns:
+        table.findings += skipped_columns(names, table.columns[part], str(path))
+    check_rows(table, part, skip_bad_lines)
 
 
-def check_rows(table: TripletTable, part: str, origin: object, skip_bad_rows: bool) -> None:
+def _cell(name: str, role: str) -> str:
+    return f'CAST("{name.replace(chr(34), chr(34) * 2)}" AS VARCHAR) AS {role}'
+
+
+def check_rows(table: TripletTable, part: str, skip_bad_rows: bool) -> None:
     """Refuse, or skip, rows of a part with empty names or impossible weights; for sources that have no lines."""
-    if table.has_bad_rows(part):
+    bad, file = table.bad_rows(part, FEW), table.origins[part].file
+    if bad:
         if not skip_bad_rows:
-            raise _first_bad_row(table, part, origin)
+            raise _bad_row(table, part, bad[0])
+        before, lines = table.skipped, table.lines(part, bad)
         table.drop_bad_rows(part)
+        count = table.skipped - before
+        what = f"{counted(count, 'bad row')}: a name is empty, or a weight is not a number of at least 0"
+        remedy = "mend the rows, or leave them out with --skip-bad-lines"
+        table.findings.append(Finding("bad lines", what, file, lines, count, remedy, "note"))
     if table.count(part) == 0:
-        raise GraphFormatError("there is no edge", file=str(origin), remedy="give at least one edge")
+        raise GraphFormatError("there is no edge", file=file, remedy="give at least one edge")
 
 
-def _roles(names: list[str], stated: Sequence[str] | None, path: Path) -> dict[str, str]:
-    """Role -> column name: as stated, by the columns' names, or by position."""
-    roles: Columns | None = (
-        stated_columns(stated) if stated else columns_by_name(names) or columns_by_position(len(names))
-    )
-    if roles is None or len(roles) != len(names):
-        raise GraphFormatError(
-            f"expected {EXPECTED}, got {len(names)}: {', '.join(names)}",
-            file=path,
-            remedy="keep only the graph's columns, or name them head, relation, tail, weight",
-        )
-    return dict(zip(roles, names, strict=True))
-
-
-def _first_bad_row(table: TripletTable, part: str, origin: object) -> GraphFormatError:
-    query = f"""
-        SELECT row, head, relation, tail, weight FROM (
-            SELECT *, row_number() OVER (ORDER BY rowid) AS row FROM triplet WHERE part = ?)
-        WHERE {BAD_ROW} ORDER BY row LIMIT 1
-    """
-    found = execute(table.connection, query, [part]).fetchone()
-    assert found is not None
-    row, *cells = found
+def _bad_row(table: TripletTable, part: str, bad: int) -> GraphFormatError:
+    query = "SELECT head, relation, tail, weight FROM triplet WHERE rowid = ?"
+    [cells] = execute(table.connection, query, [bad]).fetchall()
     missing = any(cell is None or not str(cell).strip() for cell in cells[:3])
     what = "a name is empty" if missing else "the weight is not a finite number of at least 0"
     text = "\t".join("" if cell is None else str(cell) for cell in cells)
     return GraphFormatError(
-        f"row {row}: {what}",
-        file=str(origin),
+        f"row {1 + bad - table.first_row[part]}: {what}",
+        file=table.origins[part].file,
         text=text,
         remedy="mend the row, or leave bad rows out with --skip-bad-lines (in Python skip_bad_lines=True)",
     )

@@ -11,7 +11,7 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.reading.ntriples import read_ntriples
 from nbfnet.graph.reading.objects import read_object
 from nbfnet.graph.reading.parquet import read_parquet
-from nbfnet.graph.reading.side_files import read_labels, read_types
+from nbfnet.graph.reading.side_files import SideFile, read_labels, read_types
 from nbfnet.graph.reading.text import read_text
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.graph.vocabulary import Vocabulary
@@ -23,28 +23,38 @@ class ReadOptions(TypedDict, total=False):
     delimiter: str | None  # the character between columns
     header: bool | None  # whether the first line names the columns
     columns: Sequence[str] | None  # the role of each column, for example ("head", "tail", "weight")
-    skip_bad_lines: bool  # leave bad lines out and count them in Graph.skipped_lines, in place of an error
+    skip_bad_lines: bool  # leave bad lines out and count them in Graph.skipped_lines, instead of an error
+    encoding: str | None  # of text that is not UTF-8, for example "latin-1"
+    directed: bool | None  # whether edges without a relation keep their direction, as facts of the relation 'edge'
+
+
+class SourceOptions(ReadOptions, total=False):
+    """How to read a source: as a file is read, with what stands beside it."""
+
+    labels: SideFile | None  # readable names
+    types: SideFile | None  # entity types
 
 
 def read(
     source: object,
     *,
     name: str | None = None,
-    labels: str | Path | None = None,
-    types: str | Path | None = None,
+    labels: SideFile | None = None,
+    types: SideFile | None = None,
     **options: Unpack[ReadOptions],
 ) -> Graph:
     """Read a graph from a file or a Python object.
 
     Two columns are the edges of a homogeneous graph, three are head, relation, tail, four add a weight. Delimiter,
-    header and columns are detected where they are not stated.
+    header and columns are detected where they are not stated. What was odd about the source is in ``Graph.findings``.
 
     Args:
-        source: a path to text (tabs, commas, spaces; ``.gz`` too), Parquet or N-Triples; or a list of tuples, a NumPy
-            array, a pandas, Polars or Arrow table, a networkx graph, a PyG ``Data`` or ``HeteroData``.
+        source: a path to text (tabs, commas, semicolons, bars, spaces; ``.gz`` too), Parquet or N-Triples; or a list
+            of tuples, a NumPy array, a pandas, Polars or Arrow table, a networkx graph, a PyG ``Data`` or
+            ``HeteroData``.
         name: what to call the graph; the file's name if not given.
-        labels: a file of readable names, name TAB label.
-        types: a file of entity types, entity TAB type.
+        labels: readable names, as a file of name TAB label or as a dictionary.
+        types: entity types, as a file of entity TAB type or as a dictionary.
         options: what should not be detected (``ReadOptions``), and whether bad lines are skipped.
 
     Raises:
@@ -54,28 +64,28 @@ def read(
     >>> graph
     <Graph 'graph': knowledge, 3 entities, 2 relations, 2 triplets>
     """
-    table, found, entity_types = TripletTable(), {}, None
+    table, found, own_types = TripletTable(), {}, None
+    encoding, directed = options.get("encoding"), options.get("directed")
     if isinstance(source, str | Path):
         path = Path(source)
         found = read_part(table, "train", path, **options)
-        indexed = table.index()
+        indexed = table.index(directed=directed)
         stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     else:
         _refuse_options_of_text(options, "a Python object")
-        skip_bad_rows = options.get("skip_bad_lines", False)
-        indexed, entity_types = read_object(table, source, columns=options.get("columns"), skip_bad_rows=skip_bad_rows)
+        skip, columns = options.get("skip_bad_lines", False), options.get("columns")
+        indexed, own_types = read_object(table, source, columns=columns, skip_bad_rows=skip, directed=directed)
         stem = "graph"
-    entities = label_entities(indexed.entities, found, Path(labels) if labels else None)
-    if types:
-        entity_types = read_types(Path(types), entities)
+    types = types or own_types
     return Graph(
         name or stem,
         indexed.kind,
-        entities,
+        label_entities(indexed.entities, found, labels, encoding),
         indexed.relations,
         indexed.parts["train"],
-        entity_types,
+        read_types(types, indexed.entities, table.findings, encoding) if types else None,
         table.skipped,
+        tuple(table.findings),
     )
 
 
@@ -91,13 +101,22 @@ def read_part(table: TripletTable, part: str, path: Path, **options: Unpack[Read
     if kind == "Parquet":
         read_parquet(table, part, path, columns=options.get("columns"), skip_bad_lines=skip_bad_lines)
     else:
-        read_text(table, part, path, **options)
+        read_text(
+            table,
+            part,
+            path,
+            delimiter=options.get("delimiter"),
+            header=options.get("header"),
+            columns=options.get("columns"),
+            skip_bad_lines=skip_bad_lines,
+            encoding=options.get("encoding"),
+        )
     return {}
 
 
 def _refuse_options_of_text(options: ReadOptions, source: Path | str) -> None:
-    """A separator or a header can only be stated of text: anywhere else it would have no effect."""
-    stated = [name for name in ("delimiter", "header") if options.get(name) is not None]
+    """A separator, a header or an encoding is of text alone: anywhere else it would have no effect."""
+    stated = [name for name in ("delimiter", "header", "encoding") if options.get(name) is not None]
     if stated:
         raise GraphFormatError("this is not a text file", file=source, remedy=f"leave out: {', '.join(stated)}")
 
@@ -131,8 +150,9 @@ def check_is_file(path: Path) -> None:
         raise GraphFormatError("the file is empty", file=path, remedy="give a file with at least one edge")
 
 
-def label_entities(entities: Vocabulary, found: dict[str, str], labels: Path | None) -> Vocabulary:
-    """Attach readable labels: those of a side file first, then those found in the data."""
-    listed = read_labels(labels) if labels else {}
-    merged = {**found, **listed}
+def label_entities(
+    entities: Vocabulary, found: dict[str, str], labels: SideFile | None, encoding: str | None = None
+) -> Vocabulary:
+    """Attach readable labels: those that were given first, then those found in the data."""
+    merged = {**found, **(read_labels(labels, encoding) if labels else {})}
     return entities.with_labels(merged) if merged else entities

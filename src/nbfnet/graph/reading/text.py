@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import execute
-from nbfnet.graph.reading.columns import Columns
-from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut, detect_dialect
-from nbfnet.graph.reading.opening import check_gzip, is_gzip_name, open_bytes, open_text, plain_name
+from nbfnet.graph.reading.columns import SKIPPED, Columns, names_every_column, skipped_columns
+from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, detect_dialect
+from nbfnet.graph.reading.findings import Finding, counted
+from nbfnet.graph.reading.header import announce_header, settle_header
+from nbfnet.graph.reading.line_ends import report_line_ends
+from nbfnet.graph.reading.names import BLANKS
+from nbfnet.graph.reading.opening import NOT_UTF8, STATE_ENCODING, count_lines, even_copy, is_gzip_name, plain_name
+from nbfnet.graph.reading.origin import Origin
+from nbfnet.graph.reading.records import Record, RowLines, records
+from nbfnet.graph.reading.roles import find_roles
 from nbfnet.graph.reading.triplet_table import TripletTable
 
 _SKIP = "mend the line, or leave bad lines out with --skip-bad-lines"
 _MEANING = {
     "MISSING COLUMNS": "too few columns",
     "TOO MANY COLUMNS": "too many columns",
-    "INVALID ENCODING": "the text is not UTF-8",
+    "INVALID ENCODING": NOT_UTF8,
     "UNQUOTED VALUE": "a quoted field does not end where it should",
     "LINE SIZE OVER MAXIMUM": "the line is longer than two million bytes",
 }
+_SHOWN_BAD_LINES = 20
 
 
 def read_text(
@@ -39,55 +42,76 @@ def read_text(
     header: bool | None = None,
     columns: Sequence[str] | None = None,
     skip_bad_lines: bool = False,
+    encoding: str | None = None,
 ) -> None:
     """Append a text file's edges to the table as a part."""
-    dialect = detect_dialect(path, delimiter=delimiter, header=header, columns=columns)
-    table.begin(part, dialect.columns, path)
-    if is_gzip_name(path):
-        check_gzip(path)
-    with plain_name(path) as name:
-        _insert(table, part, dialect, path, name)
-    rejected = _rejected_records(table.connection)
-    if rejected and not skip_bad_lines:
-        record, what = rejected[0]
-        wanted = f": expected {len(dialect.columns)} ({', '.join(dialect.columns)})" if "columns" in what else ""
-        line, text, _ = next(islice(records(path, dialect.delimiter), record - 1, None), (record, None, []))
-        raise GraphFormatError(what + wanted, file=path, line=line, text=text, remedy=_SKIP)
-    if table.has_bad_rows(part):
-        if not skip_bad_lines:
-            raise _first_bad_line(path, dialect)
-        table.drop_bad_rows(part)
-    table.skipped += len(rejected)
-    if table.count(part) == 0:
-        raise GraphFormatError("the file has no edge", file=path, remedy="give at least one line that is not a header")
+    dialect = detect_dialect(path, delimiter=delimiter, header=header, columns=columns, encoding=encoding)
+    dialect = _like_the_parts_before(table, dialect)
+    total = count_lines(path)
+    lines = _load(table, part, dialect, path, encoding, total)
+    _check_rejected(table, part, dialect, lines, skip_bad_lines)
+    if dialect.has_header and header is None:
+        named = names_every_column(dialect.first)
+        announce_header(table, part, dialect.first, True, "note" if named else "important")
+        table.findings += skipped_columns(dialect.first, dialect.columns, str(path), dialect.first_line)
+    elif dialect.header_in_doubt and settle_header(table, part):
+        dialect = dataclasses.replace(dialect, has_header=True, skip=dialect.first_line)
+    if dialect.roles_in_doubt and (roles := find_roles(table, part)):
+        dialect = dataclasses.replace(dialect, columns=roles)
+        lines = _load(table, part, dialect, path, encoding, total)
+        _rejected_records(table.connection)
+    _check_rows(table, part, dialect, lines, skip_bad_lines)
+    report_line_ends(table, part, dialect, lines)
 
 
-def _insert(table: TripletTable, part: str, dialect: Dialect, path: Path, name: str) -> None:
+def _load(table: TripletTable, part: str, dialect: Dialect, path: Path, encoding: str | None, total: int) -> RowLines:
+    lines = RowLines(path, dialect, encoding, total)
+    table.begin(part, dialect.columns, Origin(str(path), lines, dialect.first_line))
+    if encoding is not None:
+        with even_copy(path, encoding) as copy:
+            _insert(table, part, dialect, path, str(copy), copied=True)
+    else:
+        with plain_name(path) as name:
+            _insert(table, part, dialect, path, name)
+    lines.rows = table.count(part)
+    return lines
+
+
+def _like_the_parts_before(table: TripletTable, dialect: Dialect) -> Dialect:
+    """A part's columns are as those of the parts before it where the part alone would leave them open."""
+    before = next(iter(table.columns.values()), None)
+    if before is None or len(before) != len(dialect.columns) or not dialect.roles_in_doubt:
+        return dialect
+    return dataclasses.replace(dialect, columns=before, roles_in_doubt=False)
+
+
+def _insert(table: TripletTable, part: str, dialect: Dialect, path: Path, name: str, *, copied: bool = False) -> None:
+    packed = is_gzip_name(path) and not copied
     try:
         try:
-            table.insert(part, dialect.columns, _lines(dialect, path), [name])
+            table.insert(part, _lines(dialect, packed), [name])
         except duckdb.InvalidInputException as error:
-            if "state machine" not in str(error):
+            if "state machine" not in str(error) or copied:
                 raise
-            with _even_line_ends(path) as even:
-                table.insert(part, dialect.columns, _lines(dialect, even), [str(even)])
+            with even_copy(path) as even:
+                table.insert(part, _lines(dialect, packed=False), [str(even)])
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         remedy = "check that the file is what its name says"
         raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy=remedy) from None
 
 
-def _lines(dialect: Dialect, path: Path) -> str:
+def _lines(dialect: Dialect, packed: bool) -> str:
     """SQL for the file's rows, a text column for each role; the one parameter is the file's name."""
     shared = "header=false, auto_detect=false, ignore_errors=true, store_rejects=true, rejects_limit=0, nullstr=''"
-    shared += f", skip={dialect.skip}" + (", compression='gzip'" if is_gzip_name(path) else "")
+    shared += f", skip={dialect.skip}" + (", compression='gzip'" if packed else "")
     if dialect.delimiter in (TAB, SPACE):
         return _whole_lines(dialect, shared)
-    types = ", ".join(f"'{role}': 'VARCHAR'" for role in dialect.columns)
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.columns)))
     delimiter = dialect.delimiter.replace("'", "''")
     quoting = "quote='\"', escape='\"', strict_mode=true"
     source = f"read_csv(?, delim='{delimiter}', {quoting}, columns={{{types}}}, {shared})"
-    cells = ", ".join(f"trim({role}, ' ') AS {role}" for role in dialect.columns)
+    cells = ", ".join(f"c{i} AS {role}" for i, role in enumerate(dialect.columns) if role != SKIPPED)
     return f"(SELECT {cells} FROM {source})"
 
 
@@ -100,13 +124,26 @@ def _whole_lines(dialect: Dialect, shared: str) -> str:
         cells = rf"""list_transform({tokens}, lambda x: regexp_replace(x, '^"(.*)"$', '\1'))"""
     width = len(dialect.columns)
     picked = ", ".join(
-        f"CASE len(cells) WHEN {width} THEN cells[{i}] END AS {r}" for i, r in enumerate(dialect.columns, 1)
+        f"CASE len(cells) WHEN {width} THEN cells[{i}] END AS {role}"
+        for i, role in enumerate(dialect.columns, 1)
+        if role != SKIPPED
     )
     # Anything behind a delimiter would be lost, so it is one that no text holds: four control characters in a row.
     nowhere = "delim=chr(1) || chr(2) || chr(3) || chr(4)"
     whole = f"{nowhere}, quote='', escape='', strict_mode=false, columns={{'line': 'VARCHAR'}}"
     lines = f"read_csv(?, {whole}, {shared})"
     return f"(SELECT {picked} FROM (SELECT {cells} AS cells FROM {lines} WHERE trim(line, ' ') <> ''))"
+
+
+def _check_rejected(table: TripletTable, part: str, dialect: Dialect, lines: RowLines, skip_bad_lines: bool) -> None:
+    """Refuse, or count, the records that DuckDB could not read."""
+    rejected = _rejected_records(table.connection)
+    lines.rejected = {record for record, _ in rejected}
+    faults = _faults(rejected, dialect, lines) if rejected else []
+    if faults and not skip_bad_lines:
+        raise _error(lines, *faults[0])
+    table.skipped += len(rejected)
+    _report_faults(table, lines, faults, len(rejected))
 
 
 def _rejected_records(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, str]]:
@@ -117,37 +154,51 @@ def _rejected_records(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, 
     return [(line, _MEANING.get(kind, str(kind).lower())) for line, kind in rows]
 
 
-def records(path: Path, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
-    """Every record's first line, by number and text, and its columns; blank lines count, as they do in DuckDB."""
-    with open_text(path) as stream:
-        if delimiter in (TAB, SPACE):
-            for number, raw in enumerate(stream, start=1):
-                line = raw.rstrip("\r\n")
-                yield number, line, cut(line, delimiter)
-            return
-        taken: list[str] = []
-
-        def noted() -> Iterator[str]:
-            for raw in stream:
-                taken.append(raw)
-                yield raw
-
-        reader, begin = csv.reader(noted(), delimiter=delimiter), 1
-        for cells in reader:  # a quoted field may run over several lines
-            yield begin, taken[0].rstrip("\r\n"), cells
-            begin = reader.line_num + 1
-            taken.clear()
+def _faults(rejected: list[tuple[int, str]], dialect: Dialect, lines: RowLines) -> list[tuple[Record, str]]:
+    """The first rejected records with what is wrong with them."""
+    reasons, found = dict(rejected[:_SHOWN_BAD_LINES]), []
+    for number, record in enumerate(records(lines.path, dialect.delimiter, lines.encoding), start=1):
+        if number in reasons:
+            what = reasons.pop(number)
+            wanted = f": expected {len(dialect.columns)} ({', '.join(dialect.columns)})" if "columns" in what else ""
+            found.append((record, what + wanted))
+        if not reasons:
+            break
+    return found or [(Record(rejected[0][0], "", []), rejected[0][1])]
 
 
-def _first_bad_line(path: Path, dialect: Dialect) -> GraphFormatError:
-    """Find the line with an empty name or a bad weight again, with its number: only done once something is wrong."""
-    for number, line, cells in records(path, dialect.delimiter):
-        if number <= dialect.skip or not line.strip(" "):
-            continue
-        fault = _fault(cells, dialect.columns)
-        if fault:
-            return GraphFormatError(fault, file=path, line=number, text=line, remedy=_SKIP)
-    return GraphFormatError("a name is empty or a weight is impossible", file=path, remedy=_SKIP)
+def _check_rows(table: TripletTable, part: str, dialect: Dialect, lines: RowLines, skip_bad_lines: bool) -> None:
+    """Refuse, or leave out, rows with an empty name or an impossible weight."""
+    bad = table.bad_rows(part, _SHOWN_BAD_LINES)
+    if bad:
+        found = lines.records([row - table.first_row[part] for row in bad])
+        faults = [(record, _fault(record.cells, dialect.columns) or "not an edge") for record in found]
+        if not skip_bad_lines:
+            raise _error(lines, *faults[0])
+        before = table.skipped
+        table.drop_bad_rows(part)
+        _report_faults(table, lines, faults, table.skipped - before)
+    if table.count(part) == 0:
+        remedy = "give at least one line that is not a header"
+        raise GraphFormatError("the file has no edge", file=lines.path, remedy=remedy)
+
+
+def _error(lines: RowLines, record: Record, fault: str) -> GraphFormatError:
+    remedy = f"{STATE_ENCODING}; --skip-bad-lines leaves such lines out" if fault == NOT_UTF8 else _SKIP
+    return GraphFormatError(fault, file=lines.path, line=record.line, text=record.text, remedy=remedy)
+
+
+def _report_faults(table: TripletTable, lines: RowLines, faults: list[tuple[Record, str]], count: int) -> None:
+    """One finding for each fault, of lines that were left out; the last has those that were not looked at."""
+    by_fault: dict[str, list[Record]] = {}
+    for record, fault in faults:
+        by_fault.setdefault(fault, []).append(record)
+    for i, (fault, found) in enumerate(by_fault.items()):
+        here = len(found) + (count - len(faults) if i == len(by_fault) - 1 else 0)
+        what = f"{counted(here, 'bad line')}: {fault}; the first reads {found[0].text[:120]!r}"
+        places = tuple(record.line for record in found)
+        remedy = STATE_ENCODING if fault == NOT_UTF8 else "mend the lines, or leave them out with --skip-bad-lines"
+        table.findings.append(Finding("bad lines", what, str(lines.path), places, here, remedy, "note"))
 
 
 def _fault(cells: list[str], columns: Columns) -> str | None:
@@ -161,20 +212,6 @@ def _fault(cells: list[str], columns: Columns) -> str | None:
                 return f"the weight {cell!r} is not a number"
             if not 0 <= weight < float("inf"):
                 return f"the weight {cell!r} is not a finite number of at least 0"
-        elif not cell.strip(" "):
+        elif role != SKIPPED and not cell.strip(BLANKS):
             return f"the {role} is empty"
     return None
-
-
-@contextmanager
-def _even_line_ends(path: Path) -> Iterator[Path]:
-    """A copy with one sort of line end, for CSV files that mix them: DuckDB's strict reader gives up on those."""
-    with tempfile.TemporaryDirectory() as folder:
-        even = Path(folder) / "edges.csv"
-        with (
-            open_bytes(path) as stream,
-            io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline=None) as mixed,
-            even.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as copy,
-        ):
-            shutil.copyfileobj(mixed, copy)
-        yield even

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,11 @@ import numpy.typing as npt
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import connect, execute
 from nbfnet.graph.graph import Kind
-from nbfnet.graph.reading.columns import ROLES, Columns
+from nbfnet.graph.reading.columns import ROLES, SKIPPED, Columns
+from nbfnet.graph.reading.findings import Finding, Severity, counted
+from nbfnet.graph.reading.names import find_similar_names, strip_names
+from nbfnet.graph.reading.origin import Origin
+from nbfnet.graph.reading.repeated import find_directions, find_repeated
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.progress import stage
@@ -21,8 +25,7 @@ EDGE = "edge"  # the one relation of a homogeneous graph
 
 # A row is bad when a name is missing or a weight is not a number from 0 to infinity, infinity not included.
 BAD_ROW = (
-    "head IS NULL OR tail IS NULL OR relation IS NULL "
-    "OR trim(head, ' ') = '' OR trim(tail, ' ') = '' OR trim(relation, ' ') = '' "
+    "head IS NULL OR tail IS NULL OR relation IS NULL OR head = '' OR tail = '' OR relation = '' "
     "OR weight IS NULL OR isnan(weight) OR isinf(weight) OR weight < 0"
 )
 
@@ -46,37 +49,42 @@ class TripletTable:
             "CREATE TABLE triplet (part VARCHAR, head VARCHAR, relation VARCHAR, tail VARCHAR, weight DOUBLE)"
         )
         self.columns: dict[str, Columns] = {}  # of each part
+        self.origins: dict[str, Origin] = {}  # of each part
+        self.first_row: dict[str, int] = {}  # of each part, as DuckDB numbers rows
+        self.findings: list[Finding] = []
         self.skipped = 0
+        self._stray: dict[str, tuple[int, list[int]]] = {}  # of each part: rows with spaces around names
 
-    def begin(self, part: str, columns: Columns, origin: object) -> None:
+    def begin(self, part: str, columns: Columns, origin: Origin) -> None:
         """Start a part; all parts of a graph must have relations, or none."""
-        before = next(iter(self.columns.values()), columns)
+        before = next((known for other, known in self.columns.items() if other != part), columns)
         if ("relation" in columns) != ("relation" in before):
             raise GraphFormatError(
                 f"the columns are {', '.join(columns)}, but the files before it had {', '.join(before)}",
-                file=str(origin),
+                file=origin.file,
                 remedy="give every part of a graph the same columns",
             )
-        self.columns[part] = columns
+        execute(self.connection, "DELETE FROM triplet WHERE part = ?", [part])  # what was read with other columns
+        self.columns[part], self.origins[part] = columns, origin
 
-    def insert(self, part: str, columns: Columns, relation_of: str, parameters: Iterable[object] = ()) -> None:
-        """Append the rows of a SQL relation that has a text column for each role."""
+    def insert(self, part: str, relation_of: str, parameters: Iterable[object] = ()) -> None:
+        """Fill a part with the rows of a SQL relation that has a text column for each role; names are stripped."""
+        columns = self.columns[part]
         relation = "relation" if "relation" in columns else f"'{EDGE}'"
         weight = "TRY_CAST(weight AS DOUBLE)" if "weight" in columns else "1.0"
         query = f"INSERT INTO triplet SELECT '{part}', head, {relation}, tail, {weight} FROM {relation_of}"
         self.run(f"reading {part}", query, parameters)
+        self.first_row[part] = self._value("SELECT coalesce(min(rowid), 0) FROM triplet WHERE part = ?", part)
+        self._stray[part] = strip_names(self, part)
 
-    def insert_columns(self, part: str, columns: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Append rows given as one array for each role; names that are not text are written as text."""
-        given = {role: _plain(role, array) for role, array in columns.items()}
+    def insert_columns(self, part: str, arrays: Iterable[npt.NDArray[Any]]) -> None:
+        """Fill a part with rows given as one array for each column; names that are not text are written as text."""
+        columns = zip(self.columns[part], arrays, strict=True)
+        given = {role: _plain(role, array) for role, array in columns if role != SKIPPED}
         casts = ", ".join(f"CAST({role} AS VARCHAR) AS {role}" for role in given)
         self.connection.register("given", given)
-        self.insert(part, tuple(given), f"(SELECT {casts} FROM given)")
+        self.insert(part, f"(SELECT {casts} FROM given)")
         self.connection.unregister("given")
-
-    def has_bad_rows(self, part: str) -> bool:
-        """Whether a part has a row with an empty name or an impossible weight."""
-        return self._value(f"SELECT count(*) FROM triplet WHERE part = ? AND ({BAD_ROW})", part) > 0
 
     def drop_bad_rows(self, part: str) -> None:
         """Leave bad rows out and count them."""
@@ -84,29 +92,70 @@ class TripletTable:
         execute(self.connection, f"DELETE FROM triplet WHERE part = ? AND ({BAD_ROW})", [part])
         self.skipped += before - self.count(part)
 
+    def bad_rows(self, part: str, limit: int) -> list[int]:
+        """The first bad rows of a part, as DuckDB numbers them."""
+        query = f"SELECT rowid FROM triplet WHERE part = ? AND ({BAD_ROW}) ORDER BY rowid LIMIT {limit}"
+        return [row for (row,) in execute(self.connection, query, [part]).fetchall()]
+
+    def place(self, row: int) -> tuple[str, int]:
+        """The file and the line of a row, as DuckDB numbers rows."""
+        part = max((part for part, first in self.first_row.items() if first <= row), key=self.first_row.__getitem__)
+        origin = self.origins[part]
+        return origin.file, next(iter(origin.lines([row - self.first_row[part]])), 0)
+
+    def lines(self, part: str, rows: Iterable[int]) -> tuple[int, ...]:
+        """The lines of a part's rows, as DuckDB numbers rows."""
+        return self.origins[part].lines([row - self.first_row[part] for row in rows])
+
     def count(self, part: str) -> int:
         """How many rows a part has."""
         return self._value("SELECT count(*) FROM triplet WHERE part = ?", part)
 
-    def index(self, extra_entities: Iterable[str] = (), *, unnamed: str | None = None) -> IndexedTriplets:
+    def index(
+        self, extra_entities: Iterable[str] = (), *, unnamed: str | None = None, directed: bool | None = None
+    ) -> IndexedTriplets:
         """Number the names in order of first appearance, and fetch each part's triplets by number.
 
         ``extra_entities`` joins nodes that no triplet mentions, after all others. The part ``unnamed`` names no
-        entity: its triplets with an entity that no other part has are left out.
+        entity: its triplets with an entity that no other part has are left out. Edges without a relation make an
+        undirected graph, or, if ``directed``, facts of the one relation 'edge'.
         """
         self.run("naming entities", _NUMBER_ENTITIES, [unnamed])
         self.run("naming relations", _NUMBER_RELATIONS)
-        kind: Kind = "knowledge" if "relation" in next(iter(self.columns.values())) else "homogeneous"
+        has_relations = "relation" in next(iter(self.columns.values()))
+        kind: Kind = "knowledge" if has_relations or directed else "homogeneous"
         with stage("gathering names"):
             relations = Vocabulary.of(self._names("relation"), role="relation")
             entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
         parts = {part: self._fetch(part) for part in self.columns}
+        with stage("checking"):
+            for part, (count, rows) in self._stray.items():
+                self._report_stray(part, count, rows)
+            find_similar_names(self, "entity")
+            if has_relations:
+                find_similar_names(self, "relation")
+            for part, triplets in parts.items():
+                if part != unnamed:
+                    find_repeated(self, part, triplets, len(entities), kind)
+            if kind == "homogeneous" and directed is None:
+                part, triplets = next(iter(parts.items()))
+                find_directions(self, part, triplets, len(entities))
         return IndexedTriplets(kind, entities, relations, parts)
 
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
         """Execute a long query under a progress bar."""
         with stage(text, poll=lambda: max(self.connection.query_progress(), 0.0) / 100):
             execute(self.connection, query, parameters)
+
+    def _report_stray(self, part: str, count: int, rows: list[int]) -> None:
+        if not count:
+            return
+        what = f"spaces around the names of {counted(count, 'line')}, which were stripped"
+        # Spaces on most lines are how the file is written, such as 'a, b, c'; on a few they are slips.
+        severity: Severity = "note" if 2 * count > self.count(part) else "important"
+        remedy = "take them out of the file too: other programs keep them"
+        lines = self.lines(part, rows)
+        self.findings.append(Finding("spaces", what, self.origins[part].file, lines, count, remedy, severity))
 
     def _fetch(self, part: str) -> Triplets:
         self.run(f"indexing {part}", _FETCH_IDS, [part])
@@ -131,7 +180,13 @@ def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if role == "weight":
         return np.fromiter((_number(cell) for cell in array), dtype=np.float64, count=len(array))
-    return np.fromiter((None if _is_missing(cell) else str(cell) for cell in array), dtype=object, count=len(array))
+    names = np.empty(len(array), dtype=object)
+    for row, cell in enumerate(array):
+        if isinstance(cell, list | dict | set | np.ndarray):
+            what = f"row {row + 1}: the {role} is a {type(cell).__name__}, not a name"
+            raise GraphFormatError(what, text=repr(cell), remedy="give text or a number for every name")
+        names[row] = None if _is_missing(cell) else str(cell)
+    return names
 
 
 def _number(cell: Any) -> float:
@@ -149,15 +204,16 @@ def _is_missing(cell: Any) -> bool:
 
 _NUMBER_ENTITIES = """
     CREATE OR REPLACE TABLE entity AS
-    SELECT name, row_number() OVER (ORDER BY first) - 1 AS id FROM (
-        SELECT name, min(position) AS first FROM (
+    SELECT name, position // 2 AS first, row_number() OVER (ORDER BY position) - 1 AS id FROM (
+        SELECT name, min(position) AS position FROM (
             SELECT head AS name, 2 * rowid AS position FROM triplet WHERE part IS DISTINCT FROM $1
             UNION ALL SELECT tail, 2 * rowid + 1 FROM triplet WHERE part IS DISTINCT FROM $1)
         GROUP BY name)
 """
 _NUMBER_RELATIONS = """
     CREATE OR REPLACE TABLE relation AS
-    SELECT relation AS name, row_number() OVER (ORDER BY min(rowid)) - 1 AS id FROM triplet GROUP BY relation
+    SELECT relation AS name, min(rowid) AS first, row_number() OVER (ORDER BY min(rowid)) - 1 AS id
+    FROM triplet GROUP BY relation
 """
 _FETCH_IDS = """
     SELECT h.id::INT AS head, r.id::INT AS relation, t.id::INT AS tail, weight
