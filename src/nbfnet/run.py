@@ -293,8 +293,8 @@ def _dataset(source: object, types: Mapping[str, str] | str | Path | None, seed:
             raise QueryError("types belong to reading: give them to nbfnet.read or nbfnet.load")
         return split_source(source, seed=seed)
     if isinstance(source, str | Path):
-        return load(source, seed=seed, types=types)  # type: ignore[arg-type]
-    return split_source(read(source, types=types), seed=seed)  # type: ignore[arg-type]
+        return load(source, seed=seed, types=types)
+    return split_source(read(source, types=types), seed=seed)
 
 
 def _require_name(role: str, name: object) -> None:

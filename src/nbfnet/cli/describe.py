@@ -31,10 +31,9 @@ def describe(opened: Graph | Dataset) -> dict[str, Any]:
         document["edges"] = len(dataset.train.triplets) + len(dataset.valid) + len(dataset.test)
     document |= {"relations": dataset.train.num_relations, **_counts(dataset)}
     document |= {"split": dataset.split, "skipped_lines": dataset.train.skipped_lines}
-    document["relation_names"] = _relation_counts(dataset)
+    document |= list_names(dataset)
     if dataset.train.types is not None:
         document["types"] = list(dataset.train.types.names)
-        document["type_names"] = _count_names(dataset.train.types.names, dataset.train.types.of_entity)
     if dataset.test_graph is not None:
         document["test_graph"] = {
             "entities": dataset.test_graph.num_nodes,
@@ -55,10 +54,7 @@ def print_description(document: dict[str, Any]) -> None:
     rows = [(key, document[key]) for key in counted if key in document]
     rows += [(f"test graph's {key}", count) for key, count in document.get("test_graph", {}).items()]
     print_table(rows)
-    if document["kind"] != "homogeneous":
-        print_text(f"relations: {_listed(document['relation_names'])}")
-    if "types" in document:
-        print_text(f"types of entities: {_listed(document['type_names'])}")
+    print_names(document)
     print_text(f"split: {document['split']}")
     if "honest_split" in document:
         honest = document["honest_split"]
@@ -75,10 +71,21 @@ def _split_or_whole(graph: Graph, *, paper_split: bool = False) -> Dataset:
         return Dataset(graph.name, graph, Triplets.empty(), Triplets.empty(), split="none, the edges are too few")
 
 
-def _relation_counts(dataset: Dataset) -> dict[str, int]:
-    """Relation -> how many links it has, train, valid and test together; the links of a test graph do not count."""
-    parts = [dataset.train.triplets, dataset.valid, *([dataset.test] if dataset.test_graph is None else [])]
-    return _count_names(dataset.train.relations, np.concatenate([part.relation for part in parts]))
+def list_names(dataset: Dataset) -> dict[str, Any]:
+    """Relations with how many links each has, train, valid and test together, and types with their entities."""
+    graph = dataset.known_graph
+    names = {"relation_names": _count_names(graph.relations, graph.triplets.relation)}
+    if graph.types is not None:
+        names["type_names"] = _count_names(graph.types.names, graph.types.of_entity)
+    return names
+
+
+def print_names(document: dict[str, Any]) -> None:
+    """The same for people; a homogeneous graph's one relation has no name worth listing."""
+    if document["kind"] != "homogeneous":
+        print_text(f"relations: {_listed(document['relation_names'])}")
+    if "type_names" in document:
+        print_text(f"types of entities: {_listed(document['type_names'])}")
 
 
 def _count_names(names: Vocabulary, numbers: Int32) -> dict[str, int]:

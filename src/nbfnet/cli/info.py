@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbfnet.cli.describe import list_names, print_names
 from nbfnet.cli.options import Json, RunArgument
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.training.log import read_log
 from nbfnet.training.run_folder import RunFolder
+
+_MADE_BY = {"date": "trained from", "nbfnet": "by nbfnet", "source": "source", "command": "command"}
 
 
 def info(run: RunArgument, json: Json = False) -> None:
@@ -19,6 +22,11 @@ def info(run: RunArgument, json: Json = False) -> None:
         return
     print_title(f"{folder.path}: {document['graph']['name']} ({document['graph']['kind']})")
     print_table([(f"graph's {key}", value) for key, value in document["graph"].items() if isinstance(value, int)])
+    print_names(document["graph"])
+    made_by = folder.manifest.get("made_by", {})
+    for key in ("date", "nbfnet", "source", "command"):
+        if key in made_by:
+            print_text(f"{_MADE_BY[key]}: {made_by[key]}")
     print_text()
     print_title("Parameters")
     print_table(list(document["parameters"].items()))
@@ -46,8 +54,10 @@ def _describe(folder: RunFolder) -> dict[str, Any]:
         "test": len(dataset.test),
         "split": dataset.split,
         "fingerprint": folder.manifest["dataset"]["fingerprint"],
+        **list_names(dataset),
     }
     return {
+        "made_by": folder.manifest.get("made_by", {}),
         "parameters": folder.network(dataset).parameter_counts(),
         "graph": graph,
         "config": folder.config().model_dump(mode="json"),

@@ -13,6 +13,7 @@ from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import open_source
 from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.read import read
+from nbfnet.graph.reading.triplet_table import EDGE
 from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
@@ -55,15 +56,18 @@ def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Datas
 def read_facts(source: object, learned: Graph) -> Graph:
     """The facts of a file or a Python object, or everything that a folder of train, valid and test, or a store, holds.
 
+    Edges without a relation keep their direction where those of the learned graph did.
+
     Raises:
         GraphFormatError: it cannot be read.
     """
     if isinstance(source, Graph):
         return source
+    directed = True if learned.kind == "knowledge" and list(learned.relations) == [EDGE] else None
     if isinstance(source, str | Path) and Path(source).is_dir():
-        opened = open_source(source)
+        opened = open_source(source, directed=directed)
         return opened.known_graph if isinstance(opened, Dataset) else opened
-    return read(source)
+    return read(source, directed=directed)
 
 
 def _name(source: object, graph: Graph) -> str:
