@@ -165,7 +165,8 @@ class SmallGraphs:
 
     knowledge: Path  # 24 entities, 3 relations, 60 / 8 / 9 links; multi-edges and self loops
     homogeneous: Path  # 20 nodes, 41 / 6 / 7 edges
-    inductive: Path  # like the knowledge graph, with a test graph of 12 entities beside it
+    inductive: Path  # a store like the knowledge graph, with a test graph of 12 entities
+    test_graph: Path  # the folder of that test graph
     options: tuple[str, ...] = (  # of a small network
         *("--set", "model.dim=4", "--set", "model.layers=2", "--set", "model.hidden=[4]"),
         *("--set", "training.batch_size=16", "--set", "training.negatives=4"),
@@ -175,10 +176,13 @@ class SmallGraphs:
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> SmallGraphs:
     """Small graphs of every kind."""
+    from nbfnet.graph.loading import load
+    from nbfnet.graph.store import write_store
+
     folder, random = tmp_path_factory.mktemp("small"), np.random.default_rng(4)
 
     def write(path: Path, letter: str, nodes: int, relations: int, count: int) -> None:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         # First a ring through all nodes, so that none is missing, nor a relation.
         ring = [(i, i % max(relations, 1), (i + 1) % nodes) for i in range(nodes)] if path.stem == "train" else []
         rows = [*ring, *random.integers([nodes, max(relations, 1), nodes], size=(count - len(ring), 3)).tolist()]
@@ -190,11 +194,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> SmallGraphs:
         write(folder / "knowledge" / f"{part}.txt", "e", 24, 3, count)
     for part, count in (("train", 41), ("valid", 6), ("test", 7)):
         write(folder / "homogeneous" / f"{part}.txt", "n", 20, 0, count)
+    text, test_graph, store = folder / "text" / "inductive", folder / "text" / "test graph", folder / "inductive"
     for part, count in (("train", 60), ("valid", 8)):
-        write(folder / "inductive" / f"{part}.txt", "a", 24, 3, count)
+        write(text / f"{part}.txt", "a", 24, 3, count)
     for part, count in (("train", 30), ("test", 9)):
-        write(folder / "inductive_ind" / f"{part}.txt", "b", 12, 3, count)
-    return SmallGraphs(folder / "knowledge", folder / "homogeneous", folder / "inductive")
+        write(test_graph / f"{part}.txt", "b", 12, 3, count)
+    write_store(load(text, test_graph=test_graph), store)
+    return SmallGraphs(folder / "knowledge", folder / "homogeneous", store, test_graph)
 
 
 # Names as people have them: spaces, quotes, commas, other scripts, characters that move a terminal or end a line.

@@ -115,7 +115,7 @@ def test_an_unknown_key_that_is_like_none():
         ("training.learning_rate=nan", ["training.learning_rate = nan"]),
         ("training.learning_rate=1e39", ["training.learning_rate = 1e+39", "less than or equal to"]),
         ("training.learning_rate=0", ["training.learning_rate = 0", "greater than 0"]),
-        ("training.hiding=none", ["training.hiding = None", "'triplet', 'pair' or 'mixed'"]),
+        ("training.hiding=none", ["training.hiding = None", "'triplet' or 'pair'"]),
         ("training.seed=9223372036854775808", ["training.seed", "less than"]),
         ("training.checkpoint_minutes=0", ["training.checkpoint_minutes = 0", "greater than 0"]),
         ("training.validation_sample=0", ["training.validation_sample = 0", "greater than or equal to 1"]),

@@ -192,7 +192,7 @@ def test_half_a_team_is_told_what_is_missing(monkeypatch, stated):
 
 
 def test_notes_of_a_team_are_shown_once(commands, small, tmp_path):
-    (tmp_path / "graph.tsv").write_text((small.knowledge / "train.txt").read_text() + "bad line\n")
+    (tmp_path / "graph.tsv").write_text((small.knowledge / "valid.txt").read_text() + "bad line\n")
     arguments = ["data", "info", tmp_path / "graph.tsv", "--skip-bad-lines"]
     alone = commands.run(*arguments)
     shown = [commands.run(*arguments, WORLD_SIZE=2, RANK=rank).err for rank in range(2)]

@@ -46,7 +46,7 @@ class TrainingConfig(_Frozen):
     batch_size: Count = 64  # queries of a step, over all processes
     negatives: Count = 32  # n, for each answer
     temperature: Temperature | None = None  # of self-adversarial negatives; none: all weigh the same
-    hiding: Literal["triplet", "pair", "mixed"] = "triplet"  # which edges a batch may not see, see QueryEdges
+    hiding: Literal["triplet", "pair"] = "triplet"  # which edges a batch may not see, see QueryEdges
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3  # of Adam, in single precision
     seed: Seed = 0  # of everything random: the split, the parameters, the batches
     validations_per_epoch: Count = 1

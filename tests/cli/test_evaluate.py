@@ -117,7 +117,7 @@ def comparable(document):
 @pytest.mark.parametrize("trained_on", ["inductive", "knowledge"])
 def test_other_facts_are_an_inductive_test_graph(nbfnet, runs, small, trained_on, tmp_path):
     """The pair of folders, and its two files given by hand, are the same; the relations have the same names."""
-    twin = small.inductive.with_name("inductive_ind")
+    twin = small.test_graph
     arguments = ["--facts", twin / "train.txt", "--queries", twin / "test.txt", "--json"]
     asked = nbfnet("evaluate", runs / trained_on, *arguments).document
     assert asked["dataset"] == "train.txt, test.txt"
@@ -180,7 +180,7 @@ def test_other_facts_of_a_homogeneous_graph(nbfnet, runs, small, tmp_path):
 
 def test_an_entity_of_the_training_without_a_fact_is_alone(nbfnet, runs, small, tmp_path):
     (tmp_path / "queries.tsv").write_text("e0\tr0\tb0\nb1\tr1\tb2\n")
-    facts = small.inductive.with_name("inductive_ind") / "train.txt"
+    facts = small.test_graph / "train.txt"
     document = nbfnet(
         "evaluate", runs / "knowledge", "--facts", facts, "--queries", tmp_path / "queries.tsv", "--json"
     ).document

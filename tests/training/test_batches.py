@@ -79,12 +79,20 @@ def test_negatives_are_no_known_facts(knowledge):
     assert every - known == seen
 
 
-def test_negatives_have_the_type_of_the_answer(graph_of, rows_of):
+@pytest.mark.parametrize(("negatives", "typed"), [(12, 9), (32, 24), (3, 3), (1, 1)])
+def test_three_of_four_negatives_have_the_type_of_the_answer(graph_of, rows_of, negatives, typed):
     types = [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, -1, -1, -1, -1, -1]
     graph = graph_of(16, 2, rows_of(3, 16, 2, 20), types=types)
-    for batch in epoch_of(graph, batch_size=6, negatives=12):
+    facts, inverses = facts_of(graph)
+    known = {*facts, *inverses}
+    others = set()
+    for batch in epoch_of(graph, batch_size=6, negatives=negatives):
         of_target = np.array(types)[batch.target]
-        assert (of_target == of_target[:, :1]).all()
+        assert (of_target[:, : 1 + typed] == of_target[:, :1]).all()
+        others |= set((of_target[:, 1 + typed :] - of_target[:, :1]).ravel().tolist())
+        for source, relation, targets in zip(batch.source, batch.relation, batch.target[:, 1:], strict=True):
+            assert not known & {(int(source), int(relation), int(node)) for node in targets}
+    assert (len(others) > 3) == (negatives > typed)  # the others are of any type
 
 
 def test_what_has_no_wrong_answer_is_asked_the_other_way(graph_of):

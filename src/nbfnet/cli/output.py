@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -37,13 +38,13 @@ def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
 
 def report_error(error: object) -> None:
     """One clear message on standard error."""
-    _print(Console(stderr=True), Text.assemble(("Error:", "bold red"), f" {_visible(error)}"))
+    _report(Text.assemble(("Error:", "bold red"), f" {_visible(error)}"))
 
 
 def report_note(text: str) -> None:
     """A note on standard error, where it does not disturb what is printed; one for a team of processes."""
     if leads():
-        _print(Console(stderr=True), Text(_visible(text), style="dim"))
+        _report(Text(_visible(text), style="dim"))
 
 
 def print_title(text: str) -> None:
@@ -85,6 +86,11 @@ def _cell(value: object) -> str:
 
 def _visible(value: object) -> str:
     return str(value).translate(_CONTROL)
+
+
+def _report(text: Text) -> None:
+    with suppress(OSError):  # a full disk, a closed pipe: work must not end because nobody can be told
+        _print(Console(stderr=True), text)
 
 
 def _print(console: Console, text: Text) -> None:

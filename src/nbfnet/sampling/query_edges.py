@@ -12,7 +12,7 @@ from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.sampling.sorted_keys import expand_ranges, sort_distinct
 
-Hiding = Literal["triplet", "pair", "mixed"]
+Hiding = Literal["triplet", "pair"]
 
 
 class QueryEdges:
@@ -37,14 +37,10 @@ class QueryEdges:
             relation: (query,), inverse relations included.
             target: (query, candidate) what the batch scores; the first is the answer.
         """
-        if self.hiding == "triplet":
-            return self._of_triplets(source, relation, target[:, 0])
-        step = 2 if self.hiding == "mixed" else 1
-        u, v = source[::step, None], target[::step]
-        between = self._between(np.broadcast_to(u, v.shape).ravel(), v.ravel())
         if self.hiding == "pair":
-            return between
-        return sort_distinct(np.concatenate([between, self._of_triplets(source, relation, target[:, 0])]))
+            sources = np.broadcast_to(source[:, None], target.shape)
+            return self._between(sources.ravel(), target.ravel())
+        return self._of_triplets(source, relation, target[:, 0])
 
     def without(self, source: int, relation: int, target: int) -> RelationalCSR:
         """The edges to ask about one triplet: all if it is not among them, else without those to hide for it."""
