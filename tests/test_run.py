@@ -60,8 +60,8 @@ def test_a_folder_that_is_opened_again_answers_the_same(things_run):
     for query in asked:
         assert again.predict(*query, k=99) == things_run.predict(*query, k=99)
     assert again.evaluate().document()["metrics"] == things_run.evaluate().document()["metrics"]
-    explained = again.explain(HUB, "has part", "leaf 3").document()
-    assert explained == things_run.explain(HUB, "has part", "leaf 3").document()
+    explained = again.explain(HUB, "has part", "leaf 3").to_dict()
+    assert explained == things_run.explain(HUB, "has part", "leaf 3").to_dict()
     assert [str(rule) for rule in again.rules("next to")] == [str(rule) for rule in things_run.rules("next to")]
 
 
@@ -106,8 +106,8 @@ def test_on_another_graph_answers_change_at_once_and_as_if_built_for_it(sigmoid_
             assert any(before.get(a.name) != a.probability for a in answers)
     assert moved.predict(HUB, "next to", k=999) != sigmoid_run.predict(HUB, "next to", k=999)
     assert (
-        moved.explain("newcomer", "has part", "leaf 3").document()
-        == rebuilt.explain("newcomer", "has part", "leaf 3").document()
+        moved.explain("newcomer", "has part", "leaf 3").to_dict()
+        == rebuilt.explain("newcomer", "has part", "leaf 3").to_dict()
     )
     # What it was learned from is as before.
     assert sigmoid_run.predict(HUB, "next to") == nbfnet.Run.open(sigmoid_run.folder.path).predict(HUB, "next to")
