@@ -102,7 +102,7 @@ def test_the_question_is_shown(nbfnet, run, tmp_path):
     assert shown.replace(">", "&gt;") in file.read_text(encoding="utf-8")
     out = nbfnet("explain", run, *link).out.splitlines()
     assert out[1] == f"  asked: {HUB} -next to-> ?"
-    assert re.fullmatch(r"  [+-]\d+\.\d{3} if (all \d paths are|this one path is) deleted", out[-1])
+    assert re.fullmatch(r"  [+-]\d+\.\d{3} if (all \d|both) paths are deleted together", out[-1])
     nbfnet("explain", run, *link, "--asked", "both").assert_refused("--asked", "'tail'", "'head'")
 
 

@@ -90,7 +90,6 @@ def test_an_explanation_in_words(explanation: Explanation) -> None:
         "France -located in-> Seine   probability 75.0%",
         "  asked: France -located in-> ?",
         "  -0.250 if deleted (weight +0.500)   France <-capital of- Paris -located in-> Seine",
-        "  -0.250 if this one path is deleted",
     ]
     (path,) = explanation.paths
     again = replace(path, added_drop=0.01)
@@ -98,8 +97,9 @@ def test_an_explanation_in_words(explanation: Explanation) -> None:
     assert str(more).splitlines()[-2:] == [
         "  -0.250 if deleted, -0.010 after those above (weight +0.500)   "
         "France <-capital of- Paris -located in-> Seine",
-        "  -0.260 if all 2 paths are deleted",
+        "  -0.260 if both paths are deleted together",
     ]
+    assert replace(more, paths=(path, again, again)).lines()[-1] == "  -0.260 if all 3 paths are deleted together"
     nothing = Explanation(explanation.query, 0.25, (), 0.0)
     assert str(nothing).splitlines()[-1] == (
         "  no path leads there: the network knows no more than what the two ends look like"
