@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -41,13 +43,14 @@ def test_the_document(nbfnet, run, sigmoid_run):
     }
     target = "Zoë, née X"
     document = nbfnet("explain", run, HUB, "next to", target, "-k", 4, "--json").document
-    assert set(document) == {"query", "probability", "paths"}
+    assert set(document) == {"query", "asked", "probability", "joint_drop", "paths"}
+    assert document["asked"] == "tail"
     assert document["query"] == {"head": HUB, "relation": "next to", "tail": target, "inverse": False}
     assert 1 <= len(document["paths"]) <= 4
-    drops = [round(path["deletion_drop"], 4) for path in document["paths"]]
-    assert drops == sorted(drops, reverse=True)
+    assert document["joint_drop"] == pytest.approx(sum(path["added_drop"] for path in document["paths"]))
+    assert document["paths"][0]["added_drop"] == document["paths"][0]["deletion_drop"]
     for path in document["paths"]:
-        assert set(path) == {"weight", "deletion_drop", "edges"}
+        assert set(path) == {"weight", "deletion_drop", "added_drop", "edges"}
         assert 1 <= len(path["edges"]) <= 2
         at = HUB
         for edge in path["edges"]:
@@ -70,6 +73,64 @@ def test_the_probability_is_that_of_predict(nbfnet, run, sigmoid_run):
     for answer in answers["answers"][::5]:
         explained = nbfnet("explain", run, HUB, "next to", answer["tail"], "-k", 1, "--json").document
         assert explained["probability"] == answer["probability"]
+
+
+def test_a_predicted_head_has_the_probability_of_predict(nbfnet, run):
+    """Asking for the head is another question than asking for the tail, with a probability of its own."""
+    predicted = nbfnet("predict", run, "--relation", PART, "--tail", "a,b", "--exclude-known", "-k", 99, "--json")
+    different = 0
+    for answer in predicted.document["answers"][::5]:
+        link = (answer["head"], PART, "a,b")
+        document = nbfnet("explain", run, *link, "--asked", "head", "-k", 1, "--json").document
+        assert document["probability"] == pytest.approx(answer["probability"], rel=1e-6)
+        assert document["asked"] == "head"
+        assert document["query"] == {"head": answer["head"], "relation": PART, "tail": "a,b", "inverse": True}
+        for path in document["paths"]:
+            edge = path["edges"][0]
+            assert (edge["tail"] if edge["inverse"] else edge["head"]) == "a,b"  # paths begin where the question does
+        other = nbfnet("explain", run, *link, "--asked", "tail", "-k", 1, "--json").document
+        different += other["probability"] != document["probability"]
+    assert different
+
+
+def test_the_question_is_shown(nbfnet, run, tmp_path):
+    link, shown = (HUB, "next to", "Zoë, née X"), f"asked: ? -next to-> {'Zoë, née X'}"
+    file = tmp_path / "head.svg"
+    out = nbfnet("explain", run, *link, "--asked", "head", "--picture", file).out.splitlines()
+    assert out[0].startswith(f"{HUB} -next to-> Zoë, née X   probability ")
+    assert out[1] == f"  {shown}"
+    assert shown.replace(">", "&gt;") in file.read_text(encoding="utf-8")
+    out = nbfnet("explain", run, *link).out.splitlines()
+    assert out[1] == f"  asked: {HUB} -next to-> ?"
+    assert re.fullmatch(r"  [+-]\d+\.\d{3} if (all \d|both) paths are deleted together", out[-1])
+    nbfnet("explain", run, *link, "--asked", "both").assert_refused("--asked", "'tail'", "'head'")
+
+
+def test_pictures_by_their_ending(nbfnet, run, tmp_path):
+    files = [tmp_path / f"paths.{ending}" for ending in ("svg", "html", "png", "PDF")]
+    options = [part for file in files for part in ("--picture", file)]
+    assert nbfnet("explain", run, HUB, "next to", "Zoë, née X", *options).code == 0
+    begins = [file.read_bytes()[:15] for file in files]
+    assert begins[0].startswith(b"<svg ") and begins[1].startswith(b"<!doctype html>")
+    assert begins[2].startswith(b"\x89PNG\r\n") and begins[3].startswith(b"%PDF-")
+    odd = tmp_path / "odd.name"
+    assert nbfnet("explain", run, HUB, "next to", "Zoë, née X", "--svg", odd).code == 0
+    assert odd.read_bytes() == files[0].read_bytes()
+
+
+@pytest.mark.parametrize("name", ["paths.gif", "paths", "paths.json", ".svg"])
+def test_an_ending_without_a_format_is_refused_before_any_work(nbfnet, tmp_path, name):
+    nbfnet("explain", tmp_path / "no run", "a", "b", "c", "--picture", tmp_path / name).assert_refused(
+        name, ".svg, .html, .png or .pdf"
+    )
+
+
+def test_png_without_the_extra(nbfnet, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "typst", None)
+    for ending in ("png", "pdf"):
+        nbfnet("explain", tmp_path / "no run", "a", "b", "c", "--picture", tmp_path / f"a.{ending}").assert_refused(
+            f".{ending}", "'typst'", "[pictures]"
+        )
 
 
 def test_a_fact_is_taken_away_before_it_is_explained(nbfnet, run, things, tmp_path):
@@ -140,6 +201,19 @@ def test_a_homogeneous_graph(nbfnet, friends_run):
     nbfnet("explain", path, "a0", "likes", "a2").assert_refused("'likes'")
 
 
+def test_a_homogeneous_graph_needs_no_relation(nbfnet, friends_run):
+    edge, path = friends_run.graph.relations[0], friends_run.folder.path
+    named = nbfnet("explain", path, "a0", edge, "a2", "--json").document
+    assert nbfnet("explain", path, "a0", "a2", "--json").document == named
+    asked = nbfnet("explain", path, "a0", "a2", "--asked", "head", "--json").document
+    assert asked == {**named, "asked": "head"}
+
+
+def test_a_knowledge_graph_needs_a_relation(nbfnet, run, sigmoid_run):
+    names = [repr(name) for name in sigmoid_run.graph.relations]
+    nbfnet("explain", run, HUB, "Zoë, née X").assert_refused("no relation was named", *names[:20])
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -148,7 +222,8 @@ def test_a_homogeneous_graph(nbfnet, friends_run):
         ([HUB, PART, "Twin"], "'leaf 3', 'leaf 4'"),
         ([HUB, PART, "a,b", "-k", "0"], "-k"),
         ([HUB, PART, "a,b", "--beam", "0"], "--beam"),
-        ([HUB, PART], "TAIL"),
+        ([HUB, PART], "no relation was named"),
+        ([HUB], "RELATION"),
     ],
 )
 def test_mistakes(nbfnet, run, tmp_path, arguments, says):

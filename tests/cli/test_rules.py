@@ -31,7 +31,8 @@ def test_support_and_confidence_by_hand(nbfnet, chains):
     assert rule["body"] == [{"relation": "first", "inverse": False}, {"relation": "second", "inverse": False}]
     assert (rule["support"], rule["explained"]) == (8, 8)
     assert (rule["pairs"], rule["confidence"], rule["exact"]) == (9, pytest.approx(8 / 9), True)
-    assert rule["text"] == "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889"
+    assert rule["lift"] == pytest.approx(8 / 9 / (8 / 64))  # eight facts among eight heads and eight tails
+    assert rule["text"] == "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889, lift 7.1"
 
 
 def test_so_many_facts_are_explained(nbfnet, chains):
@@ -46,7 +47,10 @@ def test_so_many_facts_are_explained(nbfnet, chains):
 
 def test_the_text(nbfnet, chains):
     lines = nbfnet("rules", chains, "both").out.splitlines()
-    assert lines == ["Rules for both", "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889"]
+    assert lines == [
+        "Rules for both",
+        "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889, lift 7.1",
+    ]
 
 
 def test_where_nothing_explains_a_relation(nbfnet, small_config, tmp_path):
@@ -62,6 +66,61 @@ def test_python_finds_the_same(nbfnet, things_run):
     assert [rule["text"] for rule in document["rules"]] == [str(rule) for rule in things_run.rules("has part")]
     other = nbfnet("rules", things_run.folder.path, "has part", "--predictions", 4, "--seed", 5, "--json").document
     assert {rule["explained"] for rule in other["rules"]} == {4}
+
+
+def test_on_other_facts(nbfnet, chains, tmp_path):
+    """Two of the three chains of another graph are closed."""
+    rows = [(f"u{i}", "first", f"v{i}") for i in range(3)] + [(f"v{i}", "second", f"w{i}") for i in range(3)]
+    rows += [("u0", "both", "w0"), ("u1", "both", "w1")]
+    file = tmp_path / "other.tsv"
+    file.write_text("".join("\t".join(row) + "\n" for row in rows))
+    (rule,) = nbfnet("rules", chains, "both", "--facts", file, "--json").document["rules"]
+    assert (rule["support"], rule["explained"], rule["pairs"]) == (2, 2, 3)
+    assert rule["confidence"] == pytest.approx(2 / 3)
+    file.write_text("a\tunheard of\tb\n")
+    nbfnet("rules", chains, "both", "--facts", file).assert_refused("other.tsv", "'unheard of'")
+
+
+@pytest.fixture(scope="module")
+def two_ways(tmp_path_factory, small_config):
+    """Ten links 'both', six over 'first' and 'second', four over 'left' and 'right', which are always right."""
+    folder = tmp_path_factory.mktemp("data")
+    rows = []
+    for i in range(10):
+        one, two = ("first", "second") if i < 6 else ("left", "right")
+        rows += [(f"a{i}", one, f"b{i}"), (f"b{i}", two, f"c{i}"), (f"a{i}", "both", f"c{i}")]
+    rows += [row for i in range(10, 13) for row in ((f"a{i}", "first", f"b{i}"), (f"b{i}", "second", f"c{i}"))]
+    (folder / "train.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    (folder / "valid.txt").write_text("a10\tboth\tc10\n")
+    package.train(folder, folder / "run", config=small_config, epochs=0)
+    return folder / "run"
+
+
+def test_least_support_and_order(nbfnet, two_ways):
+    found = {
+        order: nbfnet("rules", two_ways, "both", "--sort", order, "--json").document["rules"]
+        for order in ("support", "confidence", "lift")
+    }
+    figures = {order: [(rule["support"], rule["confidence"]) for rule in rules] for order, rules in found.items()}
+    assert figures["support"] == [(6, pytest.approx(6 / 9)), (4, 1.0)]
+    assert figures["confidence"] == figures["lift"] == figures["support"][::-1]
+    assert [rule["lift"] for rule in found["lift"]] == pytest.approx([1 / 0.1, 6 / 9 / 0.1])
+    assert found["support"] == nbfnet("rules", two_ways, "both", "--json").document["rules"]
+    some = nbfnet("rules", two_ways, "both", "--min-support", 5, "--json").document["rules"]
+    assert some == found["support"][:1]
+    none = nbfnet("rules", two_ways, "both", "--min-support", 7)
+    assert none.out.splitlines() == ["Rules for both", "none has a support of 7; lower --min-support"]
+    nbfnet("rules", two_ways, "both", "--min-support", 0).assert_refused("--min-support")
+    nbfnet("rules", two_ways, "both", "--sort", "length").assert_refused("--sort", "'lift'")
+
+
+def test_an_edge_list_needs_no_relation(nbfnet, friends_run, things_run):
+    edge, path = friends_run.graph.relations[0], friends_run.folder.path
+    document = nbfnet("rules", path, "--json").document
+    assert document["relation"] == edge
+    assert document == nbfnet("rules", path, edge, "--json").document
+    names = [repr(name) for name in things_run.graph.relations]
+    nbfnet("rules", things_run.folder.path).assert_refused("no relation was named", *names[:20])
 
 
 def test_mistakes(nbfnet, chains, tmp_path):

@@ -99,12 +99,44 @@ def test_the_seed_draws_the_paths_of_a_pattern_that_has_too_many(make_graph, mak
     assert [rule.pairs for rule in rules[0]] != [rule.pairs for rule in rules[2]]
 
 
+def test_a_head_that_was_asked_for(member, make_graph):
+    """The question (?, r, c), asked of the network itself by the inverse relation, with the fact hidden."""
+    explanation = explain_named(member, "a", "r", "c", asked="head", k=9)
+    without = make_graph(NAMES, RELATIONS, [edge for edge in EDGES if edge != (0, 0, 2)])
+    expected = 1 / (1 + np.exp(-logit(member, without, (2, 2, 0))))
+    assert explanation.probability == pytest.approx(expected, rel=1e-12)
+    assert explanation.probability != explain_named(member, "a", "r", "c").probability
+    assert (explanation.asked, explanation.question, explanation.fact) == ("head", "? -r-> c", "a -r-> c")
+    assert explanation.paths
+    for path in explanation.paths:
+        assert str(path).startswith("c ") and str(path).endswith(" a")
+        assert ("a", "r", "c") not in {(edge.head, edge.relation, edge.tail) for edge in path.edges}
+
+
+def test_no_relation(member, make_graph, make_network):
+    graph = make_graph(NAMES, ["edge"], [(0, 0, 1), (1, 0, 2), (2, 0, 3), (3, 0, 0)], kind="homogeneous")
+    undirected = Member(make_network(1, seed=2, symmetric=True), UNCALIBRATED, graph)
+    assert explain_named(undirected, "a", None, "c") == explain_named(undirected, "a", "edge", "c")
+    assert (
+        explain_named(undirected, "a", None, "c", asked="head").paths == explain_named(undirected, "a", None, "c").paths
+    )
+    assert rules_of(undirected) == rules_of(undirected, "edge")
+    for ask in (lambda: explain_named(member, "a", None, "c"), lambda: rules_of(member)):
+        with pytest.raises(ExplanationError, match=r"small has 2: name one of 'r', 's'$"):
+            ask()
+    many = make_graph(NAMES, [f"r{i}" for i in range(23)], [(0, 0, 1)])
+    with pytest.raises(ExplanationError, match=r"'r19' and 3 more$"):
+        rules_of(Member(member.network, UNCALIBRATED, many))
+
+
 def test_mistakes(member, make_graph):
     for query in (("x", "r", "c"), ("a", "x", "c"), ("a", "r", "x")):
         with pytest.raises(UnknownNameError, match="'x'"):
             explain_named(member, *query)
     with pytest.raises(ExplanationError):
         explain_named(member, "a", "r", "c", k=0)
+    with pytest.raises(ExplanationError, match="'tail' or 'head'"):
+        explain_named(member, "a", "r", "c", asked="relation")
     with pytest.raises(UnknownNameError, match="'x'"):
         rules_of(member, "x")
     bare = make_graph(NAMES, RELATIONS, [(0, 0, 1)])

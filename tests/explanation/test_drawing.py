@@ -27,20 +27,25 @@ VOID = {"meta", "br", "img", "link", "hr", "input"}
 NASTY = """<script>alert("1")</script> & 'quotes' "too" ]]> <!-- \x00\x1b\u202e é 日本"""
 
 
-def make_path(nodes: list[str], relations: list[str], weight: float = 1.0, backwards: tuple[int, ...] = ()) -> Any:
+def make(query: PathEdge, probability: float, paths: tuple[ExplainedPath, ...]) -> Explanation:
+    return Explanation(query, probability, paths, sum(path.added_drop for path in paths))
+
+
+def make_path(nodes: list[str], relations: list[str], drop: float = 1.0, backwards: tuple[int, ...] = (),
+              weight: float = 0.5) -> Any:  # fmt: skip
     """A path over some nodes; the steps in ``backwards`` are read from tail to head."""
     edges = []
     for i, relation in enumerate(relations):
         ends = (nodes[i + 1], nodes[i]) if i in backwards else (nodes[i], nodes[i + 1])
         edges.append(PathEdge(ends[0], relation, ends[1], i in backwards))
-    return ExplainedPath(weight, 0.1, tuple(edges), (weight / len(edges),) * len(edges))
+    return ExplainedPath(weight, drop, drop, tuple(edges), (weight / len(edges),) * len(edges))
 
 
 @pytest.fixture(scope="module")
 def make_explanation() -> Callable[[int], Explanation]:
     """So many random paths of one to six edges between two nodes, many of them shared, some in both orders."""
 
-    def make(count: int) -> Explanation:
+    def make_random(count: int) -> Explanation:
         generator = random.Random(count)
         between = [f"Node number {i} " + "with a very long name " * (i % 4) for i in range(12)]
         relations = ["r", "a relation", "/people/person/places_lived./people/place_lived/location", "日本語の関係"]
@@ -51,9 +56,9 @@ def make_explanation() -> Callable[[int], Explanation]:
             backwards = tuple(i for i in range(len(steps)) if generator.random() < 0.4)
             path = make_path(nodes, steps, generator.uniform(-0.2, 1), backwards)
             paths[path.edges] = path
-        return Explanation(PathEdge("Source", "query", "The answer"), 0.9, tuple(paths.values()))
+        return make(PathEdge("Source", "query", "The answer"), 0.9, tuple(paths.values()))
 
-    return make
+    return make_random
 
 
 @pytest.fixture(params=[0, 1, 3, 20, 60])
@@ -117,7 +122,7 @@ def test_every_node_and_edge_is_drawn_once(explanation: Explanation) -> None:
     nodes = {end for edge in edges for end in (edge.start, edge.end)}
     for picture in pictures(explanation):
         assert sorted(title(group) for group in groups(picture, "node")) == sorted(nodes)
-        drawn = [title(group).rsplit(" (importance", 1)[0] for group in groups(picture, "edge")]
+        drawn = [title(group).rsplit(" (", 1)[0] for group in groups(picture, "edge")]
         assert sorted(drawn) == sorted(map(str, edges))
 
 
@@ -153,23 +158,49 @@ def test_the_source_stands_first_and_the_answer_last(make_explanation: Callable[
                 assert box(source)[axis + 2] <= box(node)[axis] <= box(node)[axis + 2] <= box(answer)[axis]
 
 
-def test_width_shows_importance() -> None:
-    paths = (make_path(["a", "b", "z"], ["r", "r"], 2.0), make_path(["a", "c", "z"], ["r", "r"], 1.0),
-             make_path(["a", "d", "z"], ["r", "r"], -0.5))  # fmt: skip
-    picture = pictures(Explanation(PathEdge("a", "q", "z"), 0.5, paths))[0]
-    widths = {}
-    for group in groups(picture, "edge"):
-        line = group.find(f"{SVG}path")
-        assert line is not None
-        widths[title(group)[:8]] = float(line.get("stroke-width", "nan"))
-    assert widths["a -r-> b"] > widths["a -r-> c"] > widths["a -r-> d"] > 0
-    assert [title(group)[:8] for group in groups(picture, "against")] == ["a -r-> d", "d -r-> z"]
+def test_width_shows_what_deleting_does() -> None:
+    """However the first-order importances lie: a path that the list says to carry the answer is not dashed."""
+    paths = (make_path(["a", "b", "z"], ["r", "r"], 2.0, weight=-3.0), make_path(["a", "c", "z"], ["r", "r"], 1.0),
+             make_path(["a", "d", "z"], ["r", "r"], -0.5, weight=9.0),
+             make_path(["a", "d", "e", "z"], ["r", "s", "r"], 0.2), make_path(["a", "z"], ["r"], -0.0004))  # fmt: skip
+    for picture in pictures(make(PathEdge("a", "q", "z"), 0.5, paths)):
+        widths, dashed = {}, []
+        for group in groups(picture, "edge"):
+            line = group.find(f"{SVG}path")
+            assert line is not None
+            name = title(group)[:8]
+            widths[name] = float(line.get("stroke-width", "nan"))
+            dashed += [name] * ("against" in group.get("class", "").split())
+        assert widths["a -r-> b"] > widths["a -r-> c"] > widths["d -r-> z"] > widths["a -r-> d"] > 0
+        assert dashed == ["d -r-> z"]  # a -r-> d also leads to a path whose deletion costs something
+
+
+def test_the_legend_says_what_lines_mean() -> None:
+    for drop, dashes in ((1.0, False), (-1.0, True)):
+        explanation = make(PathEdge("a", "q", "z"), 0.556, (make_path(["a", "z"], ["r"], drop),))
+        for drawing in (draw_svg(explanation), draw_html(explanation)):
+            assert "the further the score falls when a path over it is deleted" in drawing
+            assert ("Dashed: the score rises when the path is deleted" in drawing) is dashes
+            assert "Arrows point as the facts do" in drawing
+            assert "probability 55.6%" in drawing
+            assert "asked: a -q-&gt; ?" in drawing
+            assert "0.556" not in drawing
+        assert f"{-drop:+.3f} if deleted" in draw_html(explanation)
+        assert "first-order importance" in draw_svg(explanation)
+    nothing = make(PathEdge("a", "q", "z"), 0.5, ())
+    assert all("Dashed" not in draw(nothing) and "wider" not in draw(nothing) for draw in (draw_svg, draw_html))
+
+
+def test_a_predicted_head_is_asked_for() -> None:
+    query = PathEdge("a", "q", "z", inverse=True)
+    explanation = Explanation(query, 0.5, (make_path(["z", "a"], ["r"]),), 1.0, "head")
+    for drawing in (draw_svg(explanation), draw_html(explanation)):
+        assert "asked: ? -q-&gt; z" in drawing
+    assert "a -q-&gt; z" in draw_svg(explanation)
 
 
 def test_arrows_point_as_the_facts_do() -> None:
-    picture = pictures(Explanation(PathEdge("a", "q", "c"), 0.5, (make_path(["a", "b", "c"], ["r", "s"], 1.0, (1,)),)))[
-        0
-    ]
+    picture = pictures(make(PathEdge("a", "q", "c"), 0.5, (make_path(["a", "b", "c"], ["r", "s"], 1.0, (1,)),)))[0]
     middle = next(group for group in groups(picture, "node") if title(group) == "b")
     for group, side in zip(groups(picture, "edge"), (0, 2), strict=True):  # both facts end in b
         arrow = group.find(f"{SVG}polygon")
@@ -179,14 +210,14 @@ def test_arrows_point_as_the_facts_do() -> None:
 
 
 def test_an_undirected_graph_has_no_arrows() -> None:
-    path = ExplainedPath(1.0, 0.0, (PathEdge("a", "edge", "b", directed=False),), (1.0,))
-    picture = pictures(Explanation(PathEdge("a", "edge", "b", directed=False), 0.5, (path,)))[0]
+    path = ExplainedPath(1.0, 0.0, 0.0, (PathEdge("a", "edge", "b", directed=False),), (1.0,))
+    picture = pictures(make(PathEdge("a", "edge", "b", directed=False), 0.5, (path,)))[0]
     assert len(groups(picture, "edge")) == 1
     assert list(picture.iter(f"{SVG}polygon")) == []
 
 
 def test_source_and_answer_that_are_the_same_stand_twice() -> None:
-    explanation = Explanation(
+    explanation = make(
         PathEdge("a", "q", "a"), 0.5, (make_path(["a", "b", "a"], ["r", "s"]), make_path(["a", "a"], ["r"]))
     )
     for picture in pictures(explanation):
@@ -199,13 +230,13 @@ def test_names_alike_are_different_nodes() -> None:
         PathEdge("Q2", "r", "Q3", labels=("same", "r", "same"), ids=(1, 0, 2)),
         PathEdge("Q3", "r", "Q4", labels=("same", "r", "y"), ids=(2, 0, 3)),
     )
-    explanation = Explanation(PathEdge("Q1", "r", "Q4", labels=("x", "r", "y"), ids=(0, 0, 3)), 0.5,
-                              (ExplainedPath(1.0, 0.0, edges, (0.5, 0.3, 0.2)),))  # fmt: skip
+    explanation = make(PathEdge("Q1", "r", "Q4", labels=("x", "r", "y"), ids=(0, 0, 3)), 0.5,
+                              (ExplainedPath(1.0, 0.0, 0.0, edges, (0.5, 0.3, 0.2)),))  # fmt: skip
     assert sorted(title(g) for g in groups(pictures(explanation)[0], "node")) == ["same", "same", "x", "y"]
 
 
 def test_everything_is_escaped() -> None:
-    explanation = Explanation(
+    explanation = make(
         PathEdge(NASTY, NASTY, "z" + NASTY), 0.5, (make_path([NASTY, "y" + NASTY, "z" + NASTY], [NASTY, NASTY]),)
     )
     for picture in pictures(explanation):
@@ -235,7 +266,7 @@ def test_parts_know_their_paths(make_explanation: Callable[[int], Explanation]) 
     explanation = make_explanation(20)
     for picture in pictures(explanation):
         for group in groups(picture, "edge"):
-            name = title(group).rsplit(" (importance", 1)[0]
+            name = title(group).rsplit(" (", 1)[0]
             owners = [i for i, path in enumerate(explanation.paths) if name in map(str, path.edges)]
             assert group.get("data-paths") == " ".join(map(str, owners))
 

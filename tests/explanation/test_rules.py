@@ -36,8 +36,8 @@ def explanation(graph: Graph, query: tuple[int, int, int], *paths: list[tuple[in
     for path in paths:
         assert all(first[2] == second[0] for first, second in pairwise(path))
         edges = tuple(PathEdge.named(graph, *edge) for edge in path)
-        explained.append(ExplainedPath(1.0, 0.0, edges, (1.0 / len(edges),) * len(edges)))
-    return Explanation(PathEdge.named(graph, *query), 0.5, tuple(explained))
+        explained.append(ExplainedPath(1.0, 0.0, 0.0, edges, (1.0 / len(edges),) * len(edges)))
+    return Explanation(PathEdge.named(graph, *query), 0.5, tuple(explained), 0.0)
 
 
 def test_support_confidence_and_words(graph: Graph) -> None:
@@ -51,26 +51,82 @@ def test_support_confidence_and_words(graph: Graph) -> None:
     rules = mine_rules(explanations, graph)
     # Born in Rome: Ada and Bob, connected to Italy; in Oslo: Cleo, to Norway. Bob is from Norway all the same.
     # Ada and Bob share a city, so each is connected to the other's country, which is not the own one.
+    # Three of the six pairs of a person and a country are facts.
     assert rules == [
-        Rule("nationality", False, (("born in", False), ("city of", False)), 2, 3, 2 / 3, 3, True),
-        Rule("nationality", False, (("born in", False), ("born in", True), ("nationality", False)), 1, 3, 0.0, 2, True),
+        Rule("nationality", False, (("born in", False), ("city of", False)), 2, 3, 2 / 3, 3, True, 4 / 3),
+        Rule(
+            "nationality",
+            False,
+            (("born in", False), ("born in", True), ("nationality", False)),
+            1,
+            3,
+            0.0,
+            2,
+            True,
+            0.0,
+        ),
     ]
     assert [str(rule) for rule in rules] == [
-        "nationality(x, y) <- born in(x, z), city of(z, y)   support 2/3, confidence 0.667",
-        "nationality(x, y) <- born in(x, z1), born in(z2, z1), nationality(z2, y)   support 1/3, confidence 0.000",
+        "nationality(x, y) <- born in(x, z), city of(z, y)   support 2/3, confidence 0.667, lift 1.3",
+        "nationality(x, y) <- born in(x, z1), born in(z2, z1), nationality(z2, y)   "
+        "support 1/3, confidence 0.000, lift 0.0",
     ]
 
 
 def test_an_inverse_query(graph: Graph) -> None:
     (rule,) = mine_rules([explanation(graph, (5, 3, 0), [(5, 5, 3), (3, 4, 0)])], graph)
-    assert str(rule).startswith("nationality(y, x) <- city of(z, x), born in(y, z)   support 1/1, confidence 0.667")
+    assert str(rule).startswith(
+        "nationality(y, x) <- city of(z, x), born in(y, z)   support 1/1, confidence 0.667, lift 1.3"
+    )
 
 
 def test_a_pattern_that_connects_nothing(graph: Graph) -> None:
     """The fact behind an explanation need not be among the facts that the confidence is counted on."""
     (rule,) = mine_rules([explanation(graph, (0, 0, 5), [(0, 0, 3), (3, 0, 5)])], graph)
-    assert (rule.confidence, rule.pairs) == (None, 0)
-    assert str(rule).endswith("confidence unknown")
+    assert (rule.confidence, rule.pairs, rule.lift) == (None, 0, None)
+    assert str(rule).endswith("confidence unknown, lift unknown")
+
+
+def test_order_and_least_support(graph: Graph) -> None:
+    by_birth = [(0, 1, 3), (3, 2, 5)]
+    explanations = [
+        explanation(graph, (0, 0, 5), by_birth),
+        explanation(graph, (1, 0, 6), [(1, 1, 3), (3, 4, 0), (0, 0, 5)], [(1, 1, 3), (3, 2, 5)]),
+        explanation(graph, (2, 0, 6), [(2, 1, 4), (4, 2, 6)], [(2, 0, 6), (6, 5, 4)]),
+    ]
+    rules = mine_rules(explanations, graph)
+    assert [rule.support for rule in rules] == [3, 1, 1]
+    assert [rule.support for rule in mine_rules(explanations, graph, min_support=2)] == [3]
+    assert mine_rules(explanations, graph, min_support=4) == []
+    for order in ("confidence", "lift"):
+        figures = [getattr(rule, order) for rule in mine_rules(explanations, graph, sort=order)]
+        known = [figure for figure in figures if figure is not None]
+        assert known == sorted(known, reverse=True)
+
+
+def test_a_rule_comes_before_its_detours(graph: Graph) -> None:
+    """nationality <- born in, born in backwards, born in, city of: the same as born in, city of, with more support."""
+    straight, detour = [(0, 1, 3), (3, 2, 5)], [(0, 1, 3), (3, 4, 1), (1, 1, 3), (3, 2, 5)]
+    rules = mine_rules([explanation(graph, (0, 0, 5), detour), explanation(graph, (0, 0, 5), detour, straight)], graph)
+    assert [(len(rule.body), rule.support) for rule in rules] == [(2, 1), (4, 2)]
+    (alone,) = mine_rules([explanation(graph, (0, 0, 5), detour)], graph)
+    assert len(alone.body) == 4
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
+def test_the_base_rate_against_brute_force(kind: Any, data: st.DataObject) -> None:
+    nodes = data.draw(st.integers(1, 6))
+    node = st.integers(0, nodes - 1)
+    facts = data.draw(st.lists(st.tuples(node, node), max_size=14))
+    columns = np.array([(h, 0, t) for h, t in facts], dtype=np.int32).reshape(-1, 3).T
+    graph = Graph("g", kind, Vocabulary.numbered(nodes), Vocabulary.numbered(1), Triplets.of(*columns))
+    known = set(facts) | ({(t, h) for h, t in facts} if kind == "homogeneous" else set())
+    pairs = {(x, y) for x in {h for h, _ in known} for y in {t for _, t in known} if x != y}
+    expected = len(pairs & known) / len(pairs) if pairs else 0.0
+    for backwards in (False, True):
+        found = PatternPairs(graph, np.random.default_rng(0)).base_rate((0, backwards))
+        assert found == pytest.approx(expected)
 
 
 def test_no_explanations_no_rules(graph: Graph) -> None:
@@ -146,8 +202,8 @@ def test_a_sample_comes_near_and_says_so(layered: Any) -> None:
     assert not sampled.exact
     assert 0 < sampled.pairs <= 6000 < exact.pairs
     assert sampled.share == pytest.approx(exact.share, rel=0.3)
-    rule = Rule("q", False, (("r", False),), 1, 1, sampled.share, sampled.pairs, sampled.exact)
-    assert str(rule).endswith("(sampled)")
+    rule = Rule("q", False, (("r", False),), 1, 1, sampled.share, sampled.pairs, sampled.exact, 2.0)
+    assert "(sampled), lift 2.0" in str(rule)
 
 
 def test_a_hub_does_not_take_all_memory() -> None:

@@ -42,7 +42,7 @@ def draw_html(explanation: Explanation) -> str:
         tall=_svg(explanation, upright=True, heading=False),
         legend=" ".join(map(clean, _legend(explanation))),
         paths="".join(_item(number, path) for number, path in enumerate(explanation.paths)),
-        together=clean(explanation.together) if explanation.paths else "",
+        together=clean(explanation.together),
     )
 
 

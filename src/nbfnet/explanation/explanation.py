@@ -43,9 +43,11 @@ class Explanation:
 
     @property
     def together(self) -> str:
-        """What deleting all paths together does, in words."""
-        what = f"all {len(self.paths)} paths are" if len(self.paths) > 1 else "this one path is"
-        return f"{change_of_logit(self.joint_drop)} if {what} deleted"
+        """What deleting all paths together does, in words; of a single path its own effect says it."""
+        if len(self.paths) < 2:
+            return ""
+        which = "both paths" if len(self.paths) == 2 else f"all {len(self.paths)} paths"
+        return f"{change_of_logit(self.joint_drop)} if {which} are deleted together"
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain data, which is also its JSON."""
@@ -89,7 +91,7 @@ class Explanation:
         if not self.paths:
             lines.append("  no path leads there: the network knows no more than what the two ends look like")
         lines += [f"  {path.effect}   {path}" for path in self.paths]
-        if self.paths:
+        if self.together:
             lines.append(f"  {self.together}")
         return lines
 

@@ -71,7 +71,7 @@ class Picture:
             return PORT
         of_text = self._width(box) if self.upright else self._height(box)
         ports = max(len(side) for side in self.graph.neighbours[box]) if box.role != "label" else 0
-        return max(of_text, ports * (PORT) + 6)
+        return max(of_text, ports * PORT + 6)
 
     def _point(self, along: float, across: float) -> Point:
         return (across, along) if self.upright else (along, across)
@@ -90,7 +90,7 @@ class Picture:
         if box.role in ("label", "bend"):
             return middle
         order = sorted(self.graph.neighbours[box][side], key=lambda linked: self.layout.across[linked])
-        return middle + (order.index(other) - (len(order) - 1) / 2) * (PORT)
+        return middle + (order.index(other) - (len(order) - 1) / 2) * PORT
 
     def _draw_edge(self, edge: DrawnEdge) -> str:
         label = edge.label

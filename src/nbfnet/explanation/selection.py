@@ -5,8 +5,9 @@ one, if both need the same first fact. Paths are therefore chosen one after the 
 much further the score falls when it is deleted together with those already listed. Next comes
 
 1. a path whose added drop is within a fifth of the greatest, for a larger one is often only a detour;
-2. of these, a path of the fewest edges;
-3. of these, one whose edges all matter: whose least important edge costs most to delete on its own.
+2. of these, one of the fewest edges;
+3. of these, the one with the greatest added drop, unless another one with nearly the same has edges that all matter
+   clearly more: detours share the one edge that matters, and a path that was really used needs each of its edges.
 
 A path whose facts all stand in listed paths is left out. The added drops sum to the joint drop.
 """
@@ -19,8 +20,9 @@ from dataclasses import dataclass
 from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.top_paths import TopPath
 
-_NEAR = 0.8  # of the greatest added drop
-_EQUAL = 0.98  # of the greatest added drop of as short a path
+_NEAR = 0.8  # of the greatest added drop: near enough for a shorter path to come first
+_EQUAL = 0.95  # of the greatest among the shortest: near enough for a path to come first whose every edge matters
+_FIRM = 0.1  # of the drop: by so much more its least important edge must matter
 _MOST_COMPARED = 6  # paths, the heaviest, whose edges are deleted one by one
 
 
@@ -87,15 +89,16 @@ class Selection:
     def _choose(self, added: dict[int, float]) -> int:
         # Look-alike paths differ by rounding, which is the machine's own: the order must not depend on it.
         rounded = {i: round(drop, 4) for i, drop in added.items()}
-        greatest = max(rounded.values())
-        near = [i for i, drop in rounded.items() if drop >= min(greatest, _NEAR * greatest)]
+        near = _within(rounded, _NEAR)
         fewest = min(len(self.candidates[i].slots) for i in near)
-        short = [i for i in near if len(self.candidates[i].slots) == fewest]
-        best = max(rounded[i] for i in short)
-        short = sorted((i for i in short if rounded[i] >= min(best, _EQUAL * best)), key=self._by_weight)
-        if len(short) == 1:
-            return short[0]
-        return min(short[:_MOST_COMPARED], key=lambda i: (-round(self._least_edge(i), 4), -rounded[i]))
+        short = {i: rounded[i] for i in near if len(self.candidates[i].slots) == fewest}
+        ordered = sorted(short, key=lambda i: (-short[i], *self._by_weight(i)))
+        best, drop = ordered[0], short[ordered[0]]
+        rivals = sorted(_within(short, _EQUAL), key=self._by_weight)[:_MOST_COMPARED]
+        if drop <= 0 or rivals in ([], [best]):
+            return best
+        firmest = max(rivals, key=lambda i: round(self._least_edge(i), 4))
+        return firmest if self._least_edge(firmest) > self._least_edge(best) + _FIRM * drop else best
 
     def _by_weight(self, i: int) -> tuple[float, tuple[int, ...]]:
         path = self.candidates[i].path
@@ -110,3 +113,9 @@ class Selection:
             if slot not in self._edge_drops:
                 self._edge_drops[slot] = self.logit - float(self.deletion.logits_without([[slot]])[0])
         return min(self._edge_drops[slot] for slot in slots)
+
+
+def _within(drops: dict[int, float], share: float) -> list[int]:
+    """Those whose drop is at least a share of the greatest; where none is positive, those with the greatest."""
+    greatest = max(drops.values())
+    return [i for i, drop in drops.items() if drop >= min(greatest, share * greatest)]
