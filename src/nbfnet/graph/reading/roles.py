@@ -92,7 +92,7 @@ def _is_relation(column: int, middle: int, other: int, shared: int, shared_with_
     """
     if shared_with_column or column >= middle:
         return False
-    return _MANY * shared >= min(middle, other) or _MANY * column <= min(middle, other)
+    return _MANY * shared >= min(middle, other) or 1 < column <= min(middle, other) / _MANY
 
 
 def _measure(table: TripletTable, part: str) -> _Facts:
