@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal, after a while, and nowhere else."""
+"""Progress: a bar on a terminal after a while, elsewhere a line a minute."""
 
 from __future__ import annotations
 
@@ -97,10 +97,72 @@ def test_short_work_shows_nothing(watch, monkeypatch):
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_nothing_where_there_is_no_terminal(capsys, monkeypatch, closed):
+def test_nothing_in_the_first_minute_where_there_is_no_terminal(capsys, monkeypatch, closed):
     if closed:
         monkeypatch.setattr(sys, "stderr", None)
     with progress.stage("reading") as advance:
         time.sleep(0.2)
         advance(0.5)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.fixture
+def every_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute takes a tenth of a second."""
+    monkeypatch.setattr(progress, "_LINE_SECONDS", 0.1)
+    progress.show_progress(True)
+
+
+@pytest.mark.usefixtures("every_moment")
+def test_lines_where_there_is_no_terminal(capsys):
+    with progress.stage("epoch 3/20") as advance:
+        advance(0.41, "  loss 0.412")
+        time.sleep(0.35)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert 1 <= len(lines) <= 3
+    assert set(lines) == {"epoch 3/20  41%  loss 0.412  less than a minute left"}
+
+
+@pytest.mark.usefixtures("every_moment")
+def test_a_line_of_polled_work_and_one_of_unknown_length(capsys):
+    with progress.stage("reading a\x1b[2Jb", poll=lambda: 0.5):
+        time.sleep(0.15)
+    with progress.stage("splitting"):
+        time.sleep(0.15)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "reading a\\x1b[2Jb  50%  less than a minute left"
+    assert lines[-1] == "splitting  0 min so far"
+
+
+@pytest.mark.usefixtures("every_moment")
+def test_short_stages_share_the_minute(capsys):
+    for number in range(10):
+        with progress.stage(f"stage {number}") as advance:
+            advance(1.0)
+            time.sleep(0.02)
+    assert len(capsys.readouterr().err.splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("share", "seconds", "words"),
+    [
+        (0.41, 500, "  41%  about 12 min left"),
+        (0.5, 90, "  50%  about 2 min left"),
+        (0.99, 60, "  99%  less than a minute left"),
+        (1.0, 60, "  100%  less than a minute left"),
+        (0.0, 240, "  4 min so far"),
+        (None, 61, "  1 min so far"),
+    ],
+)
+def test_the_time_left_in_words(share, seconds, words):
+    assert progress._in_words(share, "", seconds) == words
+
+
+@pytest.mark.usefixtures("every_moment")
+def test_no_line_when_switched_off(capsys):
+    progress.show_progress(False)
+    with progress.stage("reading"):
+        time.sleep(0.25)
     assert capsys.readouterr() == ("", "")

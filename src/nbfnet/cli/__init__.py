@@ -2,49 +2,91 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.metadata
 import re
 import signal
 import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from nbfnet.cli.output import accept_any_name, print_text, report_error
+from nbfnet.cli.output import accept_any_name, print_text, report_error, show_notes
+from nbfnet.cli.torch_stand_in import without_torch
 from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import leads, show_progress
 from nbfnet.training.interrupt import Terminated, raise_terminated
 
-COMMANDS = ("demo", "data", "paths", "train", "evaluate", "predict", "explain", "rules", "info", "reproduce")
+# Each command with what the help page says about it, so that the page needs no module of a command.
+COMMANDS = {
+    "demo": "Learn, ask and explain a graph of countries and cities.",
+    "data": "List known datasets; describe, split, convert graphs.",
+    "paths": "Find the nodes closest to a node by a classical method.",
+    "train": "Train a network on a graph.",
+    "evaluate": "Evaluate a trained network.",
+    "predict": "Name the best answers to a query.",
+    "explain": "Show the paths that make a network believe in a link.",
+    "rules": "Show the rules that a network relies on for a relation.",
+    "info": "Show a run's parameters, configuration, metrics and graph.",
+    "reproduce": "Run an experiment, and print its result beside the paper's.",
+}
 
 
 class _Commands(TyperGroup):
-    """The commands, each from the module of its name, which is loaded when it is needed: PyTorch takes a second."""
+    """The commands, each from the module of its name, which is loaded when it is called: PyTorch takes a second."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            near = "".join(f" Did you mean {name!r}?" for name in closest(cmd_name, COMMANDS, limit=1))
-            ctx.fail(f"No such command {cmd_name!r}.{near}")
-        module = importlib.import_module(f"nbfnet.cli.{cmd_name}")
-        if hasattr(module, "app"):
-            return get_group(module.app)
-        alone = _plain_app()
-        alone.command(cmd_name)(getattr(module, cmd_name))
-        return get_command(alone)
+        """A command as lists show it, on the help page and in completions."""
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, with the arguments for it."""
+        name, *rest = args
+        if name not in COMMANDS:
+            if ctx.resilient_parsing:  # a shell asks how it could go on
+                return None, None, args
+            near = "".join(f" Did you mean {close!r}?" for close in closest(name, list(COMMANDS), limit=1))
+            ctx.fail(f"No such command {name!r}.{near}")
+        # A shell that asks how to go on, or a help page alone: nothing is run.
+        only_described = ctx.resilient_parsing or rest in (["-h"], ["--help"])
+        with without_torch() if only_described else nullcontext():
+            command = _load(name)
+        quiet = copy.copy(next(option for option in self.params if option.name == "quiet"))
+        quiet.expose_value = False  # its callback does it all
+        for each in [command, *getattr(command, "commands", {}).values()]:
+            each.params.append(quiet)
+        return name, command, rest
+
+
+def _load(name: str) -> Any:
+    module = importlib.import_module(f"nbfnet.cli.{name}")
+    if hasattr(module, "app"):
+        return get_group(module.app)
+    alone = _plain_app()
+    alone.command(name)(getattr(module, name))
+    return get_command(alone)
 
 
 def _plain_app(**options: Any) -> typer.Typer:
     """Plain help pages: they fit a narrow terminal, and can be searched and quoted."""
-    return typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **options)
+    plain = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+    return typer.Typer(**plain | options)
 
 
-app = _plain_app(name="nbfnet", cls=_Commands, no_args_is_help=True)
+app = _plain_app(
+    name="nbfnet",
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def _print_version(asked: bool) -> None:
@@ -58,13 +100,25 @@ Version = Annotated[
 ]
 
 
+def _be_quiet(asked: bool) -> None:
+    if asked:
+        show_notes(False)
+        show_progress(False)
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_be_quiet, help="No notes and no progress on standard error.")
+]
+
+
 @app.callback()
-def nbfnet(version: Version = False) -> None:
+def nbfnet(version: Version = False, quiet: Quiet = False) -> None:
     """Link prediction by paths: any graph in, named answers with reasons out."""
 
 
 def main() -> None:
     """Run the command line: 0 is success, 2 a user's mistake in one clear message, 130 Ctrl-C, 143 SIGTERM."""
+    show_notes(leads())
     show_progress(leads())
     accept_any_name()
     signal.signal(signal.SIGTERM, raise_terminated)

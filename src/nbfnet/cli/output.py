@@ -15,12 +15,17 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from nbfnet.progress import leads
-
 _ENDLESS = 10_000  # columns, where nothing says how wide the output may be
 # A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
 _JSON_CONTROL = {code: f"\\u{code:04x}" for code in range(127, 160)}  # those that JSON leaves as they are
+_notes_shown = True
+
+
+def show_notes(shown: bool) -> None:
+    """Switch notes on or off for this process: of a team only one talks, and none where it should be quiet."""
+    global _notes_shown
+    _notes_shown = shown
 
 
 def accept_any_name() -> None:
@@ -42,8 +47,8 @@ def report_error(error: object) -> None:
 
 
 def report_note(text: str) -> None:
-    """A note on standard error, where it does not disturb what is printed; one for a team of processes."""
-    if leads():
+    """A note on standard error, where it does not disturb what is printed."""
+    if _notes_shown:
         _report(Text(_visible(text), style="dim"))
 
 
