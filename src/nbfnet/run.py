@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,8 @@ from nbfnet.config import Config, make_config, read_toml
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
-from nbfnet.evaluation.filtering import Filter, Split, facts_of
+from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
 from nbfnet.evaluation.given_negatives import evaluate_by_protocol
-from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.explanation.asking import explain_named, rules_of
@@ -241,7 +241,7 @@ def train(
     seed: int | None = None,
     types: Mapping[str, str] | str | Path | None = None,
     resume: bool = False,
-    progress: bool = True,
+    progress: bool | None = True,
     callback: Callable[[Validation], None] | None = None,
 ) -> Run:
     """Train a network on a graph, a dataset, or what names or holds one.
@@ -255,7 +255,7 @@ def train(
         seed: of everything random, instead of the configuration's.
         types: the type of each entity by name, or a file of them.
         resume: continue in the folder, from its last checkpoint.
-        progress: show it on standard error.
+        progress: show it on standard error; None leaves it as it is switched for the process.
         callback: is called with every validation.
     """
     if isinstance(config, str | Path):
@@ -275,13 +275,13 @@ def train(
         opened, chosen = begin(path, dataset, tables, overrules, source=named)
 
     def listen(entry: Validation) -> None:
-        if progress:
+        if progress and callback is None:
             metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
             sys.stderr.write(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}\n")
         if callback is not None:
             callback(entry)
 
-    with progress_shown(progress):
+    with nullcontext() if progress is None else progress_shown(progress):
         learn(opened, dataset, chosen, listener=listen)
         calibrate_run(opened, dataset)
     return Run.open(path)

@@ -8,7 +8,6 @@ import importlib.metadata
 import re
 import signal
 import sys
-from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from nbfnet.cli.output import accept_any_name, print_text, report_error, show_notes
-from nbfnet.cli.torch_stand_in import without_torch
 from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import leads, show_progress
 from nbfnet.training.interrupt import Terminated, raise_terminated
@@ -54,10 +52,7 @@ class _Commands(TyperGroup):
                 return None, None, args
             near = "".join(f" Did you mean {close!r}?" for close in closest(name, list(COMMANDS), limit=1))
             ctx.fail(f"No such command {name!r}.{near}")
-        # A shell that asks how to go on, or a help page alone: nothing is run.
-        only_described = ctx.resilient_parsing or rest in (["-h"], ["--help"])
-        with without_torch() if only_described else nullcontext():
-            command = _load(name)
+        command = _load(name)
         quiet = copy.copy(next(option for option in self.params if option.name == "quiet"))
         quiet.expose_value = False  # its callback does it all
         for each in [command, *getattr(command, "commands", {}).values()]:

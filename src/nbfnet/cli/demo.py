@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from nbfnet.cli.options import Json
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.cli.train import report_validation
-from nbfnet.evaluation.baselines import BASELINES
-from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.scorer import NetworkScorer, Scorer
-from nbfnet.explanation.asking import explain_named
-from nbfnet.explanation.explanation import Explanation
-from nbfnet.graph.graph import Dataset
-from nbfnet.graph.loading import load
-from nbfnet.prediction.answers import Answers
-from nbfnet.prediction.asking import Wanted, ask
-from nbfnet.prediction.calibrating import calibrate_run
-from nbfnet.prediction.loading import make_predictor
-from nbfnet.training.loop import train
-from nbfnet.training.start import begin, resume
+
+if TYPE_CHECKING:
+    from nbfnet.explanation.explanation import Explanation
+    from nbfnet.graph.graph import Dataset
+    from nbfnet.prediction.answers import Answers
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the run and the drawing go.")]
 # Small enough for two cores and a minute: shorter paths, fewer epochs than the paper's.
@@ -36,36 +27,40 @@ _TESTED = 300  # links
 def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
     """Learn, ask and explain a graph of countries and cities.
 
-    Takes about a minute on two cores. A second call goes on from what is there.
+    Takes about a minute on two cores. A second call continues with what is there.
     """
+    from nbfnet.graph.loading import load
+    from nbfnet.run import Run, train
+
     world = load("world")
-    run = output / "run"
+    path = output / "run"
     if not json:
         _print_graph(world)
-    folder, config = resume(run, world) if run.exists() else begin(run, world, _QUICK)
-    train(folder, world, config, listener=report_validation)
-    calibrate_run(folder, world)
-    predictor = make_predictor(world.train, [folder], [world])
-    member = predictor.members[0]
-    metrics = _measure(world, NetworkScorer(member.network, world.train.message_csr))
+    begun = path.exists()
+    train(world, path, config=None if begun else _QUICK, resume=begun, progress=None, callback=report_validation)
+    run = Run.open(path, train_only=True)  # so that held-out links are still to be found
+    result = run.evaluate(sample=_TESTED, baselines=True)
+    metrics = {"this network": result.metrics.to_dict()}
+    metrics |= {name: found.to_dict() for name, found in result.baselines.items()}
     answered: list[tuple[Answers, str, Explanation]] = []
     for head, relation, tail in _held_out_links(world):
-        answers = ask(predictor, head, relation, None, Wanted(k=3, exclude_known=True))
-        best = explain_named(member, head, relation, answers[0].name, k=5)
-        answered.append((answers, tail, best))
+        answers = run.predict(head, relation, k=3, exclude_known=True)
+        answered.append((answers, tail, run.explain(head, relation, answers[0].name)))
     drawing = output / "explanation.html"
     answered[0][2].save(drawing)
     if json:
         predictions = [{**a.to_dict(), "held_out": t, "explanation": e.to_dict()} for a, t, e in answered]
-        print_json({"run": str(run), "metrics": metrics, "predictions": predictions, "drawing": str(drawing)})
+        print_json({"run": str(path), "metrics": metrics, "predictions": predictions, "drawing": str(drawing)})
     else:
         _print_metrics(metrics)
         for answers, tail, explanation in answered:
             _print_answers(answers, tail, explanation)
-        _print_next(run, drawing, answered[0])
+        _print_next(path, drawing, answered[0])
 
 
 def _print_graph(world: Dataset) -> None:
+    import numpy as np
+
     graph = world.train
     print_title("The graph")
     print_text(f"{graph.num_nodes:,} cities, countries, languages, currencies, time zones and continents.")
@@ -79,6 +74,8 @@ def _print_graph(world: Dataset) -> None:
 
 def _held_out_links(world: Dataset) -> list[tuple[str, str, str]]:
     """One test link of each relation, the same every time."""
+    import numpy as np
+
     graph, test = world.train, world.test
     chosen = []
     for name in _ASKED:
@@ -86,11 +83,6 @@ def _held_out_links(world: Dataset) -> list[tuple[str, str, str]]:
         i = int(np.random.default_rng(0).choice(of_relation))
         chosen.append((graph.entities[int(test.head[i])], name, graph.entities[int(test.tail[i])]))
     return chosen
-
-
-def _measure(world: Dataset, network: Scorer) -> dict[str, Any]:
-    scorers = {"this network": network, **{name: make(world.train) for name, make in BASELINES.items()}}
-    return {name: evaluate(scorer, world, "test", sample=_TESTED).metrics.to_dict() for name, scorer in scorers.items()}
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:

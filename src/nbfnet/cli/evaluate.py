@@ -9,11 +9,7 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
-from nbfnet.distributed import gather_team
-from nbfnet.evaluation.filtering import Filter, Split
-from nbfnet.evaluation.ranks import TiePolicy
-from nbfnet.run import Run
-from nbfnet.training.start import device_of
+from nbfnet.evaluation.filtering import Filter, Split, TiePolicy
 
 SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
 Ties = Annotated[
@@ -60,6 +56,10 @@ def evaluate(
     ogbl-biokg's are ranked against the negatives that it gives, as OGB does. Under torchrun several processes share the
     work.
     """
+    from nbfnet.distributed import gather_team
+    from nbfnet.run import Run
+    from nbfnet.training.start import device_of
+
     opened = Run.open(run)
     with gather_team(device_of(opened.config)) as team:
         result = opened.evaluate(

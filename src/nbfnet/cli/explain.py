@@ -9,10 +9,7 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, MoreFacts, RunArgument, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
-from nbfnet.explanation.asking import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation
-from nbfnet.explanation.saving import PICTURES, check_format, save_explanation
-from nbfnet.prediction.loading import open_predictor
 
 Head = Annotated[str, typer.Argument(metavar="HEAD", help="The head of the link to explain.")]
 Relation = Annotated[
@@ -59,6 +56,10 @@ def explain(
     Each path is listed with how the score changes when its facts are deleted, the path that the network relies on most
     first. If the link is a fact already, it is hidden first, as in training.
     """
+    from nbfnet.explanation.asking import explain_named
+    from nbfnet.explanation.saving import PICTURES, check_format, save_explanation
+    from nbfnet.prediction.loading import open_predictor
+
     pictures = [(file, check_format(file, PICTURES)) for file in picture or ()]
     pictures += [(file, form) for file, form in ((svg, ".svg"), (html, ".html")) if file is not None]
     predictor = open_predictor([run], facts, more_facts, train_only=train_only)

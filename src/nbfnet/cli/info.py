@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbfnet.cli.describe import list_names, print_names
 from nbfnet.cli.options import Json, RunArgument
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
-from nbfnet.training.log import read_log
-from nbfnet.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from nbfnet.training.run_folder import RunFolder
 
 _MADE_BY = {"date": "trained from", "nbfnet": "by nbfnet", "source": "source", "command": "command"}
 
 
 def info(run: RunArgument, json: Json = False) -> None:
     """Show a run's parameters, configuration, metrics and graph."""
+    from nbfnet.training.run_folder import RunFolder
+
     folder = RunFolder.open(run)
     document = _describe(folder)
     if json:
@@ -43,6 +46,8 @@ def info(run: RunArgument, json: Json = False) -> None:
 
 def _describe(folder: RunFolder) -> dict[str, Any]:
     """The JSON document of ``nbfnet info``."""
+    from nbfnet.training.log import read_log
+
     dataset, log = folder.dataset(), read_log(folder.path)
     graph = {
         "name": dataset.name,

@@ -5,24 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nbfnet.cli.options import Facts, Json, MoreFacts, TrainOnly
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
-from nbfnet.errors import QueryError
-from nbfnet.explanation.asking import explain_named
-from nbfnet.explanation.explanation import Asked
-from nbfnet.graph.graph import Graph
-from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers, write_links
-from nbfnet.prediction.answers import QUESTION, Answers
-from nbfnet.prediction.asking import Wanted, ask
-from nbfnet.prediction.loading import open_predictor
-from nbfnet.prediction.missing_links import missing_links
-from nbfnet.prediction.predictor import Predictor
-from nbfnet.prediction.query_file import Query, read_candidates, read_queries
-from nbfnet.training.run_folder import MANIFEST, MODEL
+
+if TYPE_CHECKING:
+    from nbfnet.explanation.explanation import Asked
+    from nbfnet.graph.graph import Graph
+    from nbfnet.prediction.answers import Answers
+    from nbfnet.prediction.predictor import Predictor
+    from nbfnet.prediction.query_file import Query
 
 Runs = Annotated[
     list[Path],
@@ -92,6 +87,12 @@ def predict(
     On other facts nothing is trained again: entities may be new, relations not. An interrupted file of queries is
     resumed by the same command.
     """
+    from nbfnet.errors import QueryError
+    from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
+    from nbfnet.prediction.asking import Wanted, ask
+    from nbfnet.prediction.loading import open_predictor
+    from nbfnet.prediction.query_file import Query, read_candidates, read_queries
+
     if all_ and (head or tail or queries or candidates or seen or type_):
         raise QueryError("--all looks at the whole graph, or at one --relation: give no other part of a query")
     if queries is not None and (head or relation or tail or output is None):
@@ -144,6 +145,9 @@ def _list_missing(
     output: Path | None,
     json: bool,
 ) -> None:
+    from nbfnet.prediction.answer_file import write_links
+    from nbfnet.prediction.missing_links import missing_links
+
     graph = predictor.graph
     asked = None if relation is None else graph.relations.find(relation)
     found = missing_links(predictor, count, relation=asked, seconds=60 * minutes, any_type=any_type)
@@ -191,6 +195,8 @@ def _print_links(rows: list[dict[str, Any]], graph: Graph) -> None:
 
 def _reason(predictor: Predictor, head: str, relation: str, tail: str, asked: Asked) -> str | None:
     """The most important path behind a link, in words."""
+    from nbfnet.explanation.asking import explain_named
+
     paths = explain_named(predictor.members[0], head, relation, tail, asked=asked, k=1).paths
     return str(paths[0]) if paths else None
 
@@ -213,6 +219,8 @@ def _document(answers: Answers, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _identity(sources: Sequence[Path | None], *wishes: object) -> str:
     """Of everything that answers depend on: runs, files and folders of facts and queries, and what is wanted."""
+    from nbfnet.training.run_folder import MANIFEST, MODEL
+
     digest = hashlib.blake2b(repr(wishes).encode(), digest_size=16)
     for source in sources:
         files = [] if source is None else [source]
@@ -231,7 +239,7 @@ def _print(answers: Answers, rows: list[dict[str, Any]], graph: Graph) -> None:
         )
         for role, name in given.items()
     }
-    print_title(" ".join(f"{labels.get(role, QUESTION)}" for role in ("head", "relation", "tail")))
+    print_title(" ".join(f"{labels.get(role, '?')}" for role in ("head", "relation", "tail")))
     if not rows:
         print_text("nothing is left: every candidate is a fact already")
         return

@@ -11,17 +11,11 @@ import typer
 from nbfnet.cli.options import Json
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.cli.train import EpochCount, report_validation
-from nbfnet.config import make_config, read_toml
-from nbfnet.distributed import gather_team
-from nbfnet.graph.atomic import replacing
-from nbfnet.prediction.calibrating import calibrate_run
-from nbfnet.training.reproduction import Reproduction
-from nbfnet.training.start import check_device
 
 Experiment = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A file of experiments/, or one like it.")]
 Runs = Annotated[
     Path,
-    typer.Option("--runs", metavar="FOLDER", help="Where the run folders are, new ones and those to go on in."),
+    typer.Option("--runs", metavar="FOLDER", help="Where the run folders are, new ones and those to resume."),
 ]
 Hours = Annotated[
     float | None,
@@ -40,9 +34,16 @@ def reproduce(
 ) -> None:
     """Run an experiment, and print its result beside the paper's.
 
-    One run for each seed of the file; the mean counts. What was interrupted, or stopped by --hours, goes on from its
+    One run for each seed of the file; the mean counts. What was interrupted, or stopped by --hours, is resumed from its
     last checkpoint. Under torchrun several processes share the work.
     """
+    from nbfnet.config import make_config, read_toml
+    from nbfnet.distributed import gather_team
+    from nbfnet.graph.atomic import replacing
+    from nbfnet.prediction.calibrating import calibrate_run
+    from nbfnet.training.reproduction import Reproduction
+    from nbfnet.training.start import check_device
+
     config = make_config(read_toml(experiment), origin=str(experiment))
     reproduction = Reproduction(experiment.stem, config, runs)
     published = reproduction.publication

@@ -8,9 +8,7 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_text, print_title
-from nbfnet.explanation.asking import find_relation, rules_of
 from nbfnet.explanation.rules import RuleOrder
-from nbfnet.prediction.loading import open_predictor
 
 Relation = Annotated[
     str | None,
@@ -40,6 +38,9 @@ def rules(
     Facts of the relation, drawn by the seed, are explained. A rule's support is in how many of them it is among the
     best paths, its confidence how often it holds in the graph, its lift how many times more often than by chance.
     """
+    from nbfnet.explanation.asking import find_relation, rules_of
+    from nbfnet.prediction.loading import open_predictor
+
     member = open_predictor([run], facts).members[0]
     graph = member.graph
     name = graph.relations[find_relation(graph, relation)]

@@ -5,24 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nbfnet.cli.options import Json, PaperSplit, Reading, Source, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
-from nbfnet.cli.sources import open_graph
-from nbfnet.config import Config, make_config, parse_settings, read_toml
-from nbfnet.distributed import gather_team
-from nbfnet.graph.graph import Dataset
-from nbfnet.graph.loading import split_source
-from nbfnet.prediction.calibrating import calibrate_run
-from nbfnet.training.checkpoint import read_progress
-from nbfnet.training.curves import draw_curves, require_matplotlib
-from nbfnet.training.log import read_log
-from nbfnet.training.loop import train as learn
-from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.start import begin, check_device, resume
+
+if TYPE_CHECKING:
+    from nbfnet.config import Config
+    from nbfnet.graph.graph import Dataset
+    from nbfnet.training.run_folder import RunFolder
 
 Run = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to resume.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file, as in experiments/.")]
@@ -60,6 +53,16 @@ def train(
     seed. Training ends early when validation finds no better network. Ctrl-C stops with a checkpoint, and --resume
     continues from it, also after a kill. Under torchrun several processes share the work.
     """
+    from nbfnet.cli.sources import open_graph
+    from nbfnet.config import make_config, parse_settings
+    from nbfnet.distributed import gather_team
+    from nbfnet.graph.loading import split_source
+    from nbfnet.prediction.calibrating import calibrate_run
+    from nbfnet.training.curves import draw_curves, require_matplotlib
+    from nbfnet.training.loop import train as learn
+    from nbfnet.training.run_folder import RunFolder
+    from nbfnet.training.start import begin, check_device, resume
+
     if plot:
         require_matplotlib()
     tables = [*([_read(config)] if config else []), parse_settings(settings or []), _numbers(epochs, seed)]
@@ -92,6 +95,8 @@ def train(
 
 def _read(file: Path) -> dict[str, Any]:
     """A configuration file, checked by itself so that an error names it."""
+    from nbfnet.config import make_config, read_toml
+
     table = read_toml(file)
     make_config(table, origin=str(file))
     return table
@@ -104,6 +109,8 @@ def _numbers(epochs: int | None, seed: int | None) -> dict[str, Any]:
 
 
 def _report_start(folder: RunFolder, dataset: Dataset, config: Config) -> None:
+    from nbfnet.training.checkpoint import read_progress
+
     report_note(f"{dataset.name}: {dataset.kind}, {dataset.train.num_nodes:,} entities, split {dataset.split}")
     if dataset.train.triplets.weight is not None:
         report_note("the graph's weights are for 'nbfnet paths': a network learns from its links alone")
@@ -130,6 +137,8 @@ def report_validation(entry: dict[str, Any]) -> None:
 
 
 def _report_end(folder: RunFolder, dataset: Dataset, config: Config, json: bool) -> None:
+    from nbfnet.training.log import read_log
+
     best, log = folder.manifest["metrics"], read_log(folder.path)
     if log and log[-1]["epoch"] < config.training.epochs:
         patience = f"{config.training.patience} validations"

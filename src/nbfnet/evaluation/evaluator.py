@@ -9,11 +9,10 @@ import numpy as np
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.categories import CATEGORIES, relation_categories
-from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split
+from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split, TiePolicy
 from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
 from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.pair_evaluator import evaluate_pairs
-from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.graph import Dataset

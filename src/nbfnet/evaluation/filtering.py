@@ -1,4 +1,4 @@
-"""The protocol of a ranking: which links of a dataset are asked, on which facts, and what is filtered."""
+"""The protocol of a ranking: which links of a dataset are asked, on which facts, what is filtered, how ties count."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from nbfnet.sampling.possible_answers import PossibleAnswers
 
 Split = Literal["valid", "test"]
 Filter = Literal["known", "facts"]
+TiePolicy = Literal["realistic", "optimistic", "pessimistic"]
 
 
 @dataclass(frozen=True, eq=False)

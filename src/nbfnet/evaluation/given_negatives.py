@@ -15,10 +15,10 @@ import torch
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.filtering import Filter, Split, links_of
+from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, links_of
 from nbfnet.evaluation.link_ranks import LinkRanks
 from nbfnet.evaluation.link_sample import draw_links
-from nbfnet.evaluation.ranks import Ranks, TiePolicy
+from nbfnet.evaluation.ranks import Ranks
 from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.datasets.ogb.given import GivenNegatives

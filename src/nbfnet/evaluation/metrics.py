@@ -8,7 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from nbfnet.evaluation.ranks import Ranks, TiePolicy
+from nbfnet.evaluation.filtering import TiePolicy
+from nbfnet.evaluation.ranks import Ranks
 from nbfnet.graph.triplets import Float64, Int64
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
 from nbfnet.errors import EvaluationError
+from nbfnet.evaluation.filtering import TiePolicy
 from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.sampling.known_answers import KnownAnswers
 from nbfnet.sampling.possible_answers import Mask, PossibleAnswers
 
-TiePolicy = Literal["realistic", "optimistic", "pessimistic"]
 Scores = npt.NDArray[np.floating[Any]]
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from nbfnet.evaluation.filtering import Split
+from nbfnet.evaluation.filtering import Split, TiePolicy
 from nbfnet.evaluation.link_ranks import LinkRanks
 from nbfnet.evaluation.link_sample import mean_interval
 from nbfnet.evaluation.metrics import RankMetrics
 from nbfnet.evaluation.pair_metrics import PairMetrics
-from nbfnet.evaluation.ranks import TiePolicy
 from nbfnet.tables import data_frame
 
 
