@@ -19,53 +19,83 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]  # what PyTorch's generator takes
 
 
 class _Frozen(BaseModel):
-    # Strict: true is no number, and "4" neither.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    # Strict: true is not a number, and neither is "4". Docstrings of the keys are their descriptions, see docs/.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
 class ModelConfig(_Frozen):
-    """The design space of a Neural Bellman-Ford Network; the defaults are the paper's."""
+    """The design space of a Neural Bellman-Ford Network."""
 
-    dim: Count = 32  # d, of every representation
-    layers: Annotated[int, Field(ge=1, le=100)] = 6  # T, the number of Bellman-Ford iterations
-    message: str = "distmult"  # a registered MESSAGE
-    aggregate: str = "pna"  # a registered AGGREGATE
-    edges: Literal["dependent", "independent"] = "dependent"  # W_r q + b_r, or b_r
+    dim: Count = 32
+    """d, the size of every representation."""
+    layers: Annotated[int, Field(ge=1, le=100)] = 6
+    """T, the number of Bellman-Ford iterations: how many edges a path can have."""
+    message: str = "distmult"
+    """MESSAGE: transe, distmult, rotate, or a registered one of your own."""
+    aggregate: str = "pna"
+    """AGGREGATE: sum, mean, max, min, pna, or a registered one of your own."""
+    edges: Literal["dependent", "independent"] = "dependent"
+    """Edge representations: W_r q + b_r, which depend on the query, or b_r."""
     layer_norm: bool = True
+    """LayerNorm after the linear layer of each iteration."""
     shortcut: bool = True
-    hidden: Annotated[tuple[Count, ...], Field(strict=False)] = (64,)  # the hidden layers of the score
-    learned_zero: bool = False  # INDICATOR with a learned embedding for nodes that are not the source
-    symmetric: bool = False  # undirected graphs: score h(u, v) + h(v, u)
-    frontier: Literal["auto", "off"] = "auto"  # compute only the rows that matter, or all
+    """Add the representation of the iteration before."""
+    hidden: Annotated[tuple[Count, ...], Field(strict=False)] = (64,)
+    """The sizes of the score's hidden layers."""
+    learned_zero: bool = False
+    """INDICATOR with a learned embedding for nodes that are not the source, instead of zero."""
+    symmetric: bool = False
+    """For undirected graphs: score h(u, v) + h(v, u)."""
+    frontier: Literal["auto", "off"] = "auto"
+    """Compute only the rows that the answer depends on, or all; the result is the same."""
 
 
 class TrainingConfig(_Frozen):
-    """How a network is trained; the defaults are the paper's for knowledge graphs."""
+    """How a network is trained."""
 
     epochs: CountOrZero = 20
-    batch_size: Count = 64  # queries of a step, over all processes
-    negatives: Count = 32  # n, for each answer
-    temperature: Temperature | None = None  # of self-adversarial negatives; none: all weigh the same
-    hiding: Literal["triplet", "pair"] = "triplet"  # which edges a batch may not see, see QueryEdges
-    learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3  # of Adam, in single precision
-    seed: Seed = 0  # of everything random: the split, the parameters, the batches
+    """How often every training link is asked, at most. If it is stated and patience is not, all are run."""
+    batch_size: Count = 64
+    """Queries of a step, over all processes."""
+    negatives: Count = 32
+    """n, wrong answers for each right one. Where entities have types, three of four have the answer's type."""
+    temperature: Temperature | None = None
+    """Of self-adversarial negatives; none weighs all negatives the same."""
+    hiding: Literal["triplet", "pair"] = "triplet"
+    """What a batch may not see: its own triplets, or every edge between the two ends of each pair that it scores."""
+    learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3
+    """Of Adam."""
+    seed: Seed = 0
+    """Of everything random: the split, the parameters, the batches."""
     validations_per_epoch: Count = 1
-    validation_sample: Count | None = None  # links to validate on; none: all
-    patience: CountOrZero = 0  # training ends after so many validations without a better one; 0: never
-    checkpoint_minutes: Positive = 5.0  # at most so much work is lost when the process is killed
+    """How often an epoch is interrupted to validate."""
+    validation_sample: Count | None = None
+    """Valid links to validate on; none takes all."""
+    patience: CountOrZero = 0
+    """Training ends after so many validations without a better one; 0 never ends it early."""
+    checkpoint_minutes: Positive = 5.0
+    """At most so much work is lost when the process is killed."""
     device: str = "cpu"
+    """Where PyTorch computes, such as cpu or cuda."""
 
 
 class Publication(_Frozen):
     """A published result, and how it is reproduced."""
 
-    source: str  # the dataset
+    source: str
+    """The dataset."""
     paper_split: bool = False
-    table: str  # where it stands in the paper
-    filtered_by: Literal["known", "facts"] = "known"  # which answers are not negatives, see RankingProtocol
-    seeds: Annotated[tuple[Seed, ...], Field(min_length=1, strict=False)] = (0,)  # one run for each
-    paper: dict[str, float]  # the published metrics
-    note: str = ""  # what a reader of the result has to know
+    """Split a homogeneous graph as the paper did."""
+    table: str
+    """The label of the paper's table."""
+    filtered_by: Literal["known", "facts"] = "known"
+    """Which answers are not counted as wrong: all that are known, or only the facts of an inductive test graph."""
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1, strict=False)] = (0,)
+    """One run for each."""
+    paper: dict[str, float]
+    """The published metrics."""
+    note: str = ""
+    """What a reader of the result has to know."""
 
 
 class Config(_Frozen):
