@@ -57,8 +57,6 @@ class _Something(metaclass=_Anything):
 
 
 class _Module(ModuleType):
-    __path__: Sequence[str] = ()  # it has submodules
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -67,7 +65,7 @@ class _Module(ModuleType):
 
 class _Finder(MetaPathFinder, Loader):
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name.split(".")[0] in _STOOD_IN else None
+        return ModuleSpec(name, self, is_package=True) if name.split(".")[0] in _STOOD_IN else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Module(spec.name)
