@@ -51,7 +51,8 @@ def make_page() -> str:
 
 def _section(name: str, schema: type[BaseModel]) -> str:
     rows = [
-        f"| `{name}.{key}` | {_type(field)} | {_default(field)} | {_meaning(field)} |" for key, field in _keys(schema)
+        f"| `{name}.{key}` | {_type_name(field.annotation)} | {_default(field)} | {_meaning(field)} |"
+        for key, field in schema.model_fields.items()
     ]
     title = f"## [{name}]\n\n{schema.__doc__}\n\n"
     return title + "\n".join(["| key | values | default | meaning |", "| --- | --- | --- | --- |", *rows]) + "\n"
