@@ -13,7 +13,7 @@ import pytest
 
 from nbfnet.cli import COMMANDS
 
-PAGES = [[], *([name] for name in COMMANDS), *(["data", name] for name in ("list", "info", "split", "convert"))]
+PAGES = [[], *([name] for name in COMMANDS), *(["data", name] for name in ("list", "info", "check", "split", "convert"))]
 
 
 def imports_of(*arguments: str, **environment: str) -> tuple[str, str]:
@@ -65,7 +65,7 @@ def test_a_shell_learns_to_complete(nowhere: Path, shell: str) -> None:
     ("words", "completed"),
     [
         (["ev"], ["evaluate"]),
-        (["data", ""], ["list", "info", "split", "convert"]),
+        (["data", ""], ["list", "info", "check", "split", "convert"]),
         (["train", "--ep"], ["--epochs"]),
         (["train", "--q"], ["--quiet"]),
     ],

@@ -22,7 +22,7 @@ from nbfnet.training.interrupt import Terminated, raise_terminated
 # Each command with what the help page says about it, so that the page needs no module of a command.
 COMMANDS = {
     "demo": "Learn, ask and explain a graph of countries and cities.",
-    "data": "List known datasets; describe, split, convert graphs.",
+    "data": "List known datasets; check, describe, split, convert graphs.",
     "paths": "Find the nodes closest to a node by a classical method.",
     "train": "Train a network on a graph.",
     "evaluate": "Evaluate a trained network.",
