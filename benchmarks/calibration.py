@@ -50,14 +50,17 @@ def measure(run: Run, count: int | None) -> dict[str, object]:
     asked = queries_of(protocol.facts, protocol.links)
     asked = asked.take(random.permutation(len(asked))[: count or len(asked)])
     predictor = make_predictor(protocol.facts, [run.folder], [run.dataset])
-    (member,), everyone = predictor.members, np.arange(protocol.facts.num_nodes, dtype=np.int32)
+    (member,) = predictor.members
     scorer = NetworkScorer(member.network, member.graph.message_csr, device_of(run.config))
     logits, probabilities, outcomes, seconds = [], [], [], []
     for source, relation, answer in zip(asked.head.tolist(), asked.relation.tolist(), asked.tail.tolist(), strict=True):
         known = protocol.filter.of_query(source, relation)
-        candidates = np.setdiff1d(everyone, known[known != answer])
+        possible = np.ones(protocol.facts.num_nodes, dtype=np.bool_)
+        if protocol.possible is not None:
+            possible = protocol.possible.mask(relation)
+        possible[known[known != answer]] = False
         begin = time.perf_counter()
-        ranking = predictor.tails(source, relation, CANDIDATES, candidates=candidates)
+        ranking = predictor.tails(source, relation, CANDIDATES, exclude_known=True, possible=possible)
         seconds.append(time.perf_counter() - begin)
         found = torch.from_numpy(ranking.candidate)[None]
         logits.append(scorer.score(torch.tensor([source]), torch.tensor([relation]), found)[0].double().cpu().numpy())

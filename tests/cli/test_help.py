@@ -13,7 +13,11 @@ import pytest
 
 from nbfnet.cli import COMMANDS
 
-PAGES = [[], *([name] for name in COMMANDS), *(["data", name] for name in ("list", "info", "check", "split", "convert"))]
+PAGES = [
+    [],
+    *([name] for name in COMMANDS),
+    *(["data", name] for name in ("list", "info", "check", "split", "convert")),
+]
 
 
 def imports_of(*arguments: str, **environment: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ def chains(tmp_path_factory, small_config):
 
 
 def test_support_and_confidence_by_hand(nbfnet, chains):
-    document = nbfnet("rules", chains, "both", "--json").document
+    document = nbfnet("rules", chains, "both", "--train-only", "--json").document
     assert document["relation"] == "both"
     (rule,) = document["rules"]  # no other path of two edges leads from a to c once the fact is hidden
     assert rule["query"] == "both"
@@ -36,9 +36,9 @@ def test_support_and_confidence_by_hand(nbfnet, chains):
 
 
 def test_so_many_facts_are_explained(nbfnet, chains):
-    (rule,) = nbfnet("rules", chains, "both", "--predictions", 3, "--json").document["rules"]
+    (rule,) = nbfnet("rules", chains, "both", "--predictions", 3, "--train-only", "--json").document["rules"]
     assert (rule["support"], rule["explained"]) == (3, 3)
-    (rule,) = nbfnet("rules", chains, "first", "--json").document["rules"]
+    (rule,) = nbfnet("rules", chains, "first", "--train-only", "--json").document["rules"]
     assert (rule["support"], rule["explained"]) == (8, 9)  # the ninth has no other path
     assert [part["relation"] for part in rule["body"]] == ["both", "second"]
     assert [part["inverse"] for part in rule["body"]] == [False, True]
@@ -46,7 +46,7 @@ def test_so_many_facts_are_explained(nbfnet, chains):
 
 
 def test_the_text(nbfnet, chains):
-    lines = nbfnet("rules", chains, "both").out.splitlines()
+    lines = nbfnet("rules", chains, "both", "--train-only").out.splitlines()
     assert lines == [
         "Rules for both",
         "both(x, y) <- first(x, z), second(z, y)   support 8/8, confidence 0.889, lift 7.1",
@@ -98,20 +98,20 @@ def two_ways(tmp_path_factory, small_config):
 
 def test_least_support_and_order(nbfnet, two_ways):
     found = {
-        order: nbfnet("rules", two_ways, "both", "--sort", order, "--json").document["rules"]
+        order: nbfnet("rules", two_ways, "both", "--train-only", "--sort", order, "--json").document["rules"]
         for order in ("support", "confidence", "lift")
     }
     figures = {order: [(rule["support"], rule["confidence"]) for rule in rules] for order, rules in found.items()}
     assert figures["support"] == [(6, pytest.approx(6 / 9)), (4, 1.0)]
     assert figures["confidence"] == figures["lift"] == figures["support"][::-1]
     assert [rule["lift"] for rule in found["lift"]] == pytest.approx([1 / 0.1, 6 / 9 / 0.1])
-    assert found["support"] == nbfnet("rules", two_ways, "both", "--json").document["rules"]
-    some = nbfnet("rules", two_ways, "both", "--min-support", 5, "--json").document["rules"]
+    assert found["support"] == nbfnet("rules", two_ways, "both", "--train-only", "--json").document["rules"]
+    some = nbfnet("rules", two_ways, "both", "--train-only", "--min-support", 5, "--json").document["rules"]
     assert some == found["support"][:1]
-    none = nbfnet("rules", two_ways, "both", "--min-support", 7)
+    none = nbfnet("rules", two_ways, "both", "--train-only", "--min-support", 7)
     assert none.out.splitlines() == ["Rules for both", "none has a support of 7; lower --min-support"]
-    nbfnet("rules", two_ways, "both", "--min-support", 0).assert_refused("--min-support")
-    nbfnet("rules", two_ways, "both", "--sort", "length").assert_refused("--sort", "'lift'")
+    nbfnet("rules", two_ways, "both", "--train-only", "--min-support", 0).assert_refused("--min-support")
+    nbfnet("rules", two_ways, "both", "--train-only", "--sort", "length").assert_refused("--sort", "'lift'")
 
 
 def test_an_edge_list_needs_no_relation(nbfnet, friends_run, things_run):

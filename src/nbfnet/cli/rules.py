@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nbfnet.cli.options import Facts, Json, RunArgument, Seed
+from nbfnet.cli.options import Facts, Json, RunArgument, Seed, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
 from nbfnet.explanation.rules import RuleOrder
 
@@ -30,6 +30,7 @@ def rules(
     min_support: MinSupport = 1,
     sort: Sort = "support",
     facts: Facts = None,
+    train_only: TrainOnly = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -41,7 +42,7 @@ def rules(
     from nbfnet.explanation.asking import find_relation, rules_of
     from nbfnet.prediction.loading import open_predictor
 
-    member = open_predictor([run], facts).members[0]
+    member = open_predictor([run], facts, train_only=train_only).members[0]
     graph = member.graph
     name = graph.relations[find_relation(graph, relation)]
     found = rules_of(member, name, predictions=predictions, k=count, min_support=min_support, sort=sort, seed=seed)
