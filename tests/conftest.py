@@ -22,6 +22,9 @@ import numpy as np
 import pytest
 import torch
 
+from nbfnet.graph.reading.folders import read_inductive
+from nbfnet.graph.store import write_store
+
 TIMEOUT = 180  # seconds; a busy machine must not fail a test
 
 if TYPE_CHECKING:
@@ -165,7 +168,7 @@ class SmallGraphs:
 
     knowledge: Path  # 24 entities, 3 relations, 60 / 8 / 9 links; multi-edges and self loops
     homogeneous: Path  # 20 nodes, 41 / 6 / 7 edges
-    inductive: Path  # like the knowledge graph, with a test graph of 12 entities beside it
+    inductive: Path  # a store: like the knowledge graph, with a test graph of 12 entities, which lies beside it as text
     options: tuple[str, ...] = (  # of a small network
         *("--set", "model.dim=4", "--set", "model.layers=2", "--set", "model.hidden=[4]"),
         *("--set", "training.batch_size=16", "--set", "training.negatives=4"),
@@ -181,7 +184,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> SmallGraphs:
         path.parent.mkdir(exist_ok=True)
         # First a ring through all nodes, so that none is missing, nor a relation.
         ring = [(i, i % max(relations, 1), (i + 1) % nodes) for i in range(nodes)] if path.stem == "train" else []
-        rows = [*ring, *random.integers([nodes, max(relations, 1), nodes], size=(count - len(ring), 3)).tolist()]
+        drawn = random.integers([nodes, max(relations, 1), nodes], size=(2 * count, 3)).tolist()
+        # Each once, and without relations in one direction only: reading such a graph has nothing to note.
+        keys = [(h, r, t) if relations else (min(h, t), r, max(h, t)) for h, r, t in [*ring, *drawn]]
+        rows = list(dict(zip(keys, [*ring, *drawn], strict=True)).values())[:count]
         middle = [f"r{r}\t" if relations else "" for _, r, _ in rows]
         lines = [f"{letter}{h}\t{r}{letter}{t}\n" for (h, _, t), r in zip(rows, middle, strict=True)]
         path.write_text("".join(lines))
@@ -191,9 +197,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> SmallGraphs:
     for part, count in (("train", 41), ("valid", 6), ("test", 7)):
         write(folder / "homogeneous" / f"{part}.txt", "n", 20, 0, count)
     for part, count in (("train", 60), ("valid", 8)):
-        write(folder / "inductive" / f"{part}.txt", "a", 24, 3, count)
+        write(folder / "pair" / f"{part}.txt", "a", 24, 3, count)
     for part, count in (("train", 30), ("test", 9)):
         write(folder / "inductive_ind" / f"{part}.txt", "b", 12, 3, count)
+    write_store(read_inductive(folder / "pair", "inductive", folder / "inductive_ind"), folder / "inductive")
     return SmallGraphs(folder / "knowledge", folder / "homogeneous", folder / "inductive")
 
 

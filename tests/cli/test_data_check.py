@@ -70,7 +70,12 @@ def test_many_bad_lines_are_counted(nbfnet, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b"", "empty"), (b"one\ncolumn\n", "only one column"), (b"\xff\xfea\0", "binary"), (b"head,relation,tail\n", "no edge")],
+    [
+        (b"", "empty"),
+        (b"one\ncolumn\n", "only one column"),
+        (b"\xff\xfea\0", "binary"),
+        (b"head,relation,tail\n", "no edge"),
+    ],
 )
 def test_what_cannot_be_read_at_all(nbfnet, tmp_path, content, says):
     path = tmp_path / "g.csv"
