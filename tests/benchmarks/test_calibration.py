@@ -17,6 +17,7 @@ ANSWERS = "bins of probability: share that is the answer"
 
 def bins_by_name(run: Run) -> list[list[tuple[float, bool]]]:
     """The probability of each test query's ten best candidates, known answers aside, and whether it is the answer."""
+    run = Run.open(run.folder.path, train_only=True)
     entities, relations = run.dataset.train.entities, run.dataset.train.relations
     parts = [run.dataset.train.triplets, run.dataset.valid, run.dataset.test]
     named = [

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from nbfnet.errors import GraphFormatError, NbfnetError, SplitError
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
+from nbfnet.graph.loading import load
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, read_folder, read_inductive
 from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.read import read
@@ -431,3 +432,18 @@ def test_a_split_file_survives_writing(write: Write, tmp_path: Path, named: Name
     dataset = split(read(write("g.tsv", rows)), seed=1)
     write_folder(dataset, tmp_path / "d")
     assert_same(read_folder(tmp_path / "d", "d"), dataset, named)
+
+
+def test_a_lonely_first_fact_of_a_folder_is_a_fact(tmp_path):
+    """Its relation is only asked in test: a header would stand in every file."""
+    facts = "".join(f"a{i % 7}\tr{i % 2}\tb{i}\n" for i in range(30))
+    (tmp_path / "train.txt").write_text("x\tasked\ty\n" + facts)
+    (tmp_path / "test.txt").write_text("a1\tasked\tb2\n")
+    dataset = load(tmp_path)
+    assert len(dataset.train.triplets) == 31 and "asked" in dataset.train.relations
+    for part in ("train", "test"):
+        file = tmp_path / f"{part}.txt"
+        file.write_text("who\tdid what\tto whom\n" + file.read_text().partition("\n")[2])
+    (tmp_path / "test.txt").write_text("who\tdid what\tto whom\na1\tr0\tb2\n")
+    dataset = load(tmp_path)
+    assert len(dataset.train.triplets) == 30 and "did what" not in dataset.train.relations

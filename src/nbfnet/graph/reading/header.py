@@ -68,7 +68,8 @@ def settle_header(table: TripletTable, part: str) -> bool:
     titled = _has_title(in_order, relation if has_relation else "")
     if shared and not titled:
         return False
-    taken = not shared and (titled or _is_odd(table, has_relation, first, others))
+    odd = table.headers_may_be_odd and not shared and _is_odd(table, has_relation, first, others)
+    taken = odd or (titled and not shared)
     announce_header(table, part, in_order, taken, "important" if titled or others >= _TINY else "note")
     if taken:
         execute(table.connection, "DELETE FROM triplet WHERE rowid = ?", [first])

@@ -52,6 +52,7 @@ class TripletTable:
         self.origins: dict[str, Origin] = {}  # of each part
         self.first_row: dict[str, int] = {}  # of each part, as DuckDB numbers rows
         self.findings: list[Finding] = []
+        self.headers_may_be_odd = True  # a first line that shares nothing with the others may be a header
         self.skipped = 0
         self._stray: dict[str, tuple[int, list[int]]] = {}  # of each part: rows with spaces around names
 
