@@ -1,4 +1,4 @@
-"""The short paths: all of them, weighed as the exhaustive search weighs them, and every pattern before a second of one."""
+"""The short paths: all of them, weighed as the exhaustive search does, and every pattern before a second of one."""
 
 from __future__ import annotations
 
