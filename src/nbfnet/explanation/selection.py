@@ -6,8 +6,9 @@ much further the score falls when it is deleted together with those already list
 
 1. a path whose added drop is within a fifth of the greatest, for a larger one is often only a detour;
 2. of these, one of the fewest edges;
-3. of these, the one with the greatest added drop, unless another one with nearly the same has edges that all matter
-   clearly more: detours share the one edge that matters, and a path that was really used needs each of its edges.
+3. of these, the one with the greatest added drop. From three edges on it may be a detour all the same: another one with
+   nearly the same drop comes first if its least important edge matters clearly more. Detours share the one edge that
+   matters, and a path that was really used needs each of its edges.
 
 A path whose facts all stand in listed paths is left out. The added drops sum to the joint drop.
 """
@@ -23,6 +24,7 @@ from nbfnet.explanation.top_paths import TopPath
 _NEAR = 0.8  # of the greatest added drop: near enough for a shorter path to come first
 _EQUAL = 0.95  # of the greatest among the shortest: near enough for a path to come first whose every edge matters
 _FIRM = 0.1  # of the drop: by so much more its least important edge must matter
+_SHORTEST_DETOUR = 3  # edges: to somebody like the source, and on from there
 _MOST_COMPARED = 6  # paths, the heaviest, whose edges are deleted one by one
 
 
@@ -95,7 +97,7 @@ class Selection:
         ordered = sorted(short, key=lambda i: (-short[i], *self._by_weight(i)))
         best, drop = ordered[0], short[ordered[0]]
         rivals = sorted(_within(short, _EQUAL), key=self._by_weight)[:_MOST_COMPARED]
-        if drop <= 0 or rivals in ([], [best]):
+        if fewest < _SHORTEST_DETOUR or drop <= 0 or rivals in ([], [best]):
             return best
         firmest = max(rivals, key=lambda i: round(self._least_edge(i), 4))
         return firmest if self._least_edge(firmest) > self._least_edge(best) + _FIRM * drop else best
