@@ -87,7 +87,7 @@ def _held_out_links(world: Dataset) -> list[tuple[str, str, str]]:
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
     print_text()
-    print_title("The test: where the right answer ranks among all entities")
+    print_title("The test: where the right answer ranks among the entities that can be it")
     names = ("mrr", "hits@1", "hits@3", "hits@10")
     print_table([(who, *(f"{values[name]:.3f}" for name in names)) for who, values in metrics.items()], ("", *names))
 

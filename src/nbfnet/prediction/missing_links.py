@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from nbfnet.errors import QueryError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.prediction.answers import ScoredLink, ScoredLinks
 from nbfnet.prediction.candidate_pairs import Allowed, CandidatePairs, propose, sides
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import stage
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.possible_answers import Mask, PossibleAnswers
 from nbfnet.sampling.sorted_keys import expand_ranges, number_in_runs, sort_distinct
 
 _PROPOSING = 0.4  # of the time at most
@@ -31,6 +33,7 @@ _BATCH = 256  # queries
 _BATCH_MESSAGES = 100_000_000  # edges times iterations of a batch: about half a second
 _TABLE = 1 << 28  # bytes of the scores of a batch
 _WIDTH = 64  # candidates in a row of a batch; a query with more has several rows
+_NEARLY_ALL, _TELLING = 0.98, 20  # of the queries, and so many at least, tell that a relation has one answer each
 _FIRST_ROUND = 256  # queries that come first, relation by relation; each later round has twice as many
 
 
@@ -74,7 +77,9 @@ def missing_links(
     """The k most probable links that the graph does not have; of equal ones the higher logit first.
 
     A link (u, q, v) has the score of v as an answer to (u, q, ?). No node is linked to itself, except by relations
-    that have such facts. A homogeneous graph's pair is listed once, the lower id first.
+    that have such facts. Where a relation's heads have one tail each, as cities have one country, a head that has its
+    tail misses none; the same holds for tails with one head each. A homogeneous graph's pair is listed once, the lower
+    id first.
 
     Args:
         predictor: the networks, on the graph whose links are missing.
@@ -93,9 +98,9 @@ def missing_links(
     if relation is not None and not 0 <= relation < graph.num_relations:
         raise QueryError(f"the graph has no relation number {relation}, only 0 to {graph.num_relations - 1}")
     until = begin + seconds
-    allowed: Allowed | None = None if any_type or predictor.possible is None else predictor.possible.mask
     relations = range(graph.num_relations) if relation is None else [relation]
     known, best = KnownAnswers.of(graph, graph.triplets), _Best(k)
+    allowed = _Open(graph, known, None if any_type else predictor.possible).mask
     proposing = begin + _PROPOSING * seconds
     pairs = propose(graph, relations, until=proposing, allowed=allowed, known=known, seed=seed)
     queries = _Queries.of(graph, relations, pairs, allowed)
@@ -125,6 +130,30 @@ def rank_candidates(
             done = end
             report(done / queries)
     return best.links(graph, len(pairs), begin, complete=done == queries and pairs.whole, exhaustive=False)
+
+
+class _Open:
+    """Which nodes may be the tails of missing links: of a possible type, and without their only head."""
+
+    def __init__(self, graph: Graph, known: KnownAnswers, possible: PossibleAnswers | None) -> None:
+        self._graph, self._known, self._possible = graph, known, possible
+        relation, answers = known.relation_of_rows(), np.diff(known.begin)[: known.num_rows - 1]
+        count = np.bincount(relation, minlength=graph.num_relation_ids)
+        single = np.bincount(relation, weights=answers == 1, minlength=graph.num_relation_ids)
+        # (relation,) whether its queries have one answer each, as far as the facts tell.
+        self._has_one_answer = (count >= _TELLING) & (single >= _NEARLY_ALL * count)
+
+    def mask(self, relation: int) -> Mask | None:
+        """(node,) which nodes may be new tails of a relation; of an inverse, new heads; None: all."""
+        mask = None if self._possible is None else self._possible.mask(relation)
+        if self._graph.kind == "homogeneous":
+            return mask
+        back = invert(relation, self._graph.num_relations)
+        if self._has_one_answer[back]:
+            mask = np.ones(self._graph.num_nodes, dtype=np.bool_) if mask is None else mask.copy()
+            rows = self._known.relation_of_rows() == back
+            mask[self._known.source_of_rows()[rows]] = False
+        return mask
 
 
 class _Best:
