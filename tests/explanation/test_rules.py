@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -102,6 +103,22 @@ def test_order_and_least_support(graph: Graph) -> None:
         figures = [getattr(rule, order) for rule in mine_rules(explanations, graph, sort=order)]
         known = [figure for figure in figures if figure is not None]
         assert known == sorted(known, reverse=True)
+
+
+def test_only_what_a_prediction_relies_on_is_support(graph: Graph) -> None:
+    """The first path counts, whatever it does; another one if it adds a tenth of the joint drop."""
+    by_birth, same_city, itself = [(0, 1, 3), (3, 2, 5)], [(0, 1, 3), (3, 4, 1), (1, 0, 6)], [(0, 0, 5), (5, 5, 3)]
+    made = explanation(graph, (0, 0, 5), by_birth, same_city, itself)
+    for added, expected in (
+        ((8.0, 0.5, 1.5), {2}),
+        ((-1.0, 0.0, 0.0), {2}),
+        ((0.0, 0.0, 0.0), {2, 3}),
+        ((1, 1, 1), {2, 3}),
+    ):
+        paths = tuple(replace(path, added_drop=drop) for path, drop in zip(made.paths, added, strict=True))
+        rules = mine_rules([replace(made, paths=paths, joint_drop=float(sum(added)))], graph)
+        assert {len(rule.body) for rule in rules} == expected
+    assert len(mine_rules([replace(made, paths=made.paths[:1], joint_drop=-3.0)], graph)) == 1
 
 
 def test_a_rule_comes_before_its_detours(graph: Graph) -> None:

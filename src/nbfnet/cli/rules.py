@@ -36,8 +36,8 @@ def rules(
 ) -> None:
     """Show the rules that a network relies on for a relation.
 
-    Facts of the relation, drawn by the seed, are explained. A rule's support is in how many of them it is among the
-    best paths, its confidence how often it holds in the graph, its lift how many times more often than by chance.
+    Facts of the relation, drawn by the seed, are explained. A rule's support is how many of them rely on it, its
+    confidence how often it holds in the graph, and its lift how many times more often than by chance.
     """
     from nbfnet.explanation.asking import find_relation, rules_of
     from nbfnet.prediction.loading import open_predictor

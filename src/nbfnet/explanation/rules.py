@@ -3,7 +3,8 @@
 A pattern is the sequence of relations of a path, each with its direction, such as born_in(x, z), city_of(z, y). As a
 rule of a query relation it has
 
-- support: in how many of the explained predictions it is the pattern of a path among the top k;
+- support: how many of the explained predictions rely on a path of the pattern. It must be the first path, or one of the
+  top k that adds at least a tenth of their joint drop: the others may only be detours;
 - confidence: of all pairs (x, y) that a path of the pattern connects in the facts, the share for which the query's
   relation is a fact. Like an explained path, the path visits no node twice, and x is not y;
 - lift: confidence / P(the relation holds between x and y), for x and y drawn at random from the entities that appear as
@@ -20,11 +21,12 @@ from typing import Any, Literal
 import numpy as np
 
 from nbfnet.explanation.explanation import Explanation
-from nbfnet.explanation.path import PathEdge
+from nbfnet.explanation.path import ExplainedPath, PathEdge
 from nbfnet.graph.graph import Graph
 from nbfnet.prediction.pattern_pairs import Pattern, PatternPairs, Step
 
 RuleOrder = Literal["support", "confidence", "lift"]
+_ADDS = 0.1  # of the joint drop
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +36,7 @@ class Rule:
     query: str
     query_inverse: bool
     body: tuple[tuple[str, bool], ...]  # a relation's label, and whether it is followed backwards
-    support: int  # explained predictions with this pattern among their paths
+    support: int  # explained predictions that rely on a path of this pattern
     explained: int  # explained predictions of the query's relation
     confidence: float | None  # None: the pattern connects no pair in the facts
     pairs: int  # pairs that the confidence was counted over
@@ -80,7 +82,7 @@ def mine_rules(
     for explanation in explanations:
         query = _step(explanation.query)
         explained[query] += 1
-        patterns = [tuple(_step(edge) for edge in path.edges) for path in explanation.paths]
+        patterns = [tuple(_step(edge) for edge in path.edges) for path in _relied_on(explanation)]
         supports[query].update({pattern for pattern in patterns if pattern != (query,)})
         firsts[query].update(patterns[:1])
     pairs = PatternPairs(graph, np.random.default_rng(seed))
@@ -129,6 +131,11 @@ def _straightened(pattern: Pattern) -> Pattern:
         else:
             straight.append((relation, backwards))
     return tuple(straight)
+
+
+def _relied_on(explanation: Explanation) -> list[ExplainedPath]:
+    least = _ADDS * abs(explanation.joint_drop)
+    return [path for rank, path in enumerate(explanation.paths) if rank == 0 or path.added_drop >= least]
 
 
 def _step(edge: PathEdge) -> Step:
