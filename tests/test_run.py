@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import nbfnet
@@ -172,3 +173,110 @@ def test_train_takes_graphs_datasets_and_paths(things, small_config):
     assert len(prints) == 1
     for run in (by_path, by_name, by_dataset):
         shutil.rmtree(run.folder.path.parent)
+
+
+def test_no_fact_of_the_user_comes_back_as_a_discovery(things_run, things):
+    """Whatever part of the split a fact is in, an answer that is one says so."""
+    given = [line.split("\t") for part in ("train", "valid", "test") for line in lines_of(things / f"{part}.txt")]
+    facts = {tuple(fact) for fact in given}
+    known = 0
+    for head, relation in {(head, relation) for head, relation, _ in facts}:
+        for answer in things_run.predict(head, relation, k=99):
+            assert answer.known == ((head, relation, answer.name) in facts)
+            known += answer.known
+    assert known == len(facts)
+    train_only = nbfnet.Run.open(things_run.folder.path, train_only=True)
+    trained = {tuple(line.split("\t")) for line in lines_of(things / "train.txt")}
+    answers = train_only.predict(HUB, "has part", k=99, any_type=True)
+    assert {a.name for a in answers if a.known} == {t for h, r, t in trained if (h, r) == (HUB, "has part")}
+
+
+def lines_of(file):
+    return file.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+@pytest.mark.parametrize("name", ["things_run", "friends_run"])
+def test_predict_and_explain_give_the_same_probability(request, name):
+    run = request.getfixturevalue(name)
+    relation = run.graph.relations[0]
+    for entity in list(run.graph.entities)[:6]:
+        asked = [({"head": entity, "relation": relation}, "tail"), ({"tail": entity, "relation": relation}, "head")]
+        for query, role in asked:
+            answers = run.predict(**query, k=2)
+            assert len(answers) >= 2
+            for answer in answers:
+                link = {**query, role: answer.name}
+                explanation = run.explain(link["head"], relation, link["tail"], k=1, asked=role)
+                assert explanation.probability == pytest.approx(answer.probability, abs=1e-9)
+                assert explanation.asked == role
+
+
+def test_train_takes_what_read_takes(small_config, tmp_path):
+    rows = [(f"drug {i}", "treats", f"disease {i % 7}") for i in range(60)]
+    rows += [(f"disease {i}", "like", f"disease {(i + 1) % 7}") for i in range(7)]
+    table = pd.DataFrame(rows, columns=["head", "relation", "tail"])
+    types = {name: name.split()[0] for row in rows for name in (row[0], row[2])}
+    runs = [nbfnet.train(source, config=small_config, types=types, progress=False) for source in (rows, table)]
+    assert runs[0].dataset.train.types is not None
+    assert runs[0].history == [{**entry, **times(runs[0], i)} for i, entry in enumerate(runs[1].history)]
+    heard = []
+    folder = tmp_path / "run"
+    nbfnet.train(rows, folder, config=small_config, epochs=1, progress=False, callback=heard.append)
+    run = nbfnet.train(rows, folder, config=small_config, epochs=3, resume=True, progress=False, callback=heard.append)
+    assert [entry["epoch"] for entry in heard] == [1, 2, 3] == [entry["epoch"] for entry in run.history]
+    with pytest.raises(nbfnet.NbfnetError, match="needs the folder"):
+        nbfnet.train(rows, resume=True)
+
+
+def times(run, i):
+    return {key: value for key, value in run.history[i].items() if key.endswith("seconds")}
+
+
+def test_progress_of_a_training_is_shown_unless_it_is_not_wanted(small_config, capsys):
+    rows = [(f"a{i}", "r", f"b{i % 7}") for i in range(60)]
+    nbfnet.train(rows, config=small_config)
+    assert "epoch 1  loss" in capsys.readouterr().err
+    nbfnet.train(rows, config=small_config, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_many_queries_and_scored_links(things_run):
+    queries = [(HUB, "has part", None), ("?", "next to", "a,b"), (HUB, None, "a,b")]
+    many = things_run.predict_many(queries, k=2)
+    assert [answers.asked for answers in many] == ["tail", "head", "relation"]
+    assert many[0] == things_run.predict(HUB, "has part", k=2)
+    frame = pd.DataFrame({"head": [HUB, HUB], "relation": ["has part", "next to"]})
+    assert things_run.predict_many(frame, k=2)[0] == many[0]
+    assert things_run.predict_many(frame, k=2).to_pandas()["query"].max() == 2
+    for wrong in ([(HUB, "has part", None, None)], pd.DataFrame({"who": [HUB], "relation": ["has part"]})):
+        with pytest.raises(nbfnet.NbfnetError, match="head, relation and tail"):
+            things_run.predict_many(wrong)
+    scored = things_run.score([(HUB, "next to", "bell\x07ring"), (HUB, "has part", "alone 3")])
+    assert [link.known for link in scored] == [True, False]
+    answers = {a.name: a for a in things_run.predict(HUB, "has part", k=99)}
+    assert scored[1].probability == pytest.approx(answers["alone 3"].probability, abs=1e-9)
+    assert scored.to_pandas()["tail"].tolist() == ["bell\x07ring", "alone 3"]
+
+
+def test_evaluation_with_baselines_and_links_of_ones_own(things_run):
+    result = things_run.evaluate(baselines=True)
+    assert set(result.baselines) == {"katz", "ppr", "distance", "relation frequency"}
+    assert result.to_pandas()["scorer"].tolist()[0] == "this network"
+    asked = things_run.evaluate(queries=[(HUB, "has part", "alone 3")])
+    assert asked.overall.links == 1
+    assert "mrr" in repr(result)
+
+
+def test_several_runs_and_more_facts(things_run, sigmoid_run):
+    both = nbfnet.Run.open(things_run.folder.path, sigmoid_run.folder.path)
+    answers = {a.name: a.probability for a in both.predict(HUB, "has part", k=99)}
+    each = [{a.name: a.probability for a in run.predict(HUB, "has part", k=99)} for run in (things_run, sigmoid_run)]
+    assert answers == pytest.approx({name: (each[0][name] + each[1][name]) / 2 for name in each[0]})
+    more = things_run.with_facts([("newcomer", "next to", HUB)])
+    assert {a.name for a in more.predict("newcomer", "next to") if a.known} == {HUB}
+    with pytest.raises(nbfnet.NbfnetError, match="unheard of"):
+        things_run.with_facts([("newcomer", "unheard of", HUB)])
+
+
+def test_the_public_interface_is_all_that_is_listed():
+    assert set(dir(nbfnet)) == {*nbfnet.__all__, "__version__"}

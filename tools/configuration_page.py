@@ -33,7 +33,7 @@ CHOSEN = """
 | `training.temperature` | 0.5 with `dependent` edges, 1 with `independent` ones |
 | `training.hiding` | `triplet` if other facts join the ends of at least 5 % of the valid links, else `pair` |
 | `training.validation_sample` | all valid links, or as many as can be ranked in some minutes |
-| `training.patience` | 5, or 0 if `training.epochs` is stated |
+| `training.patience` | 5, or 0 if there are fewer than 50 valid links or `training.epochs` is stated |
 """
 
 

@@ -61,6 +61,11 @@ def test_hiding_follows_the_share_of_valid_links_that_a_fact_joins(
     assert chosen(dataset).training.hiding == hiding
 
 
+def test_patience_needs_enough_valid_links(of_size):
+    assert chosen(of_size(2, 600, valid=50)).training.patience == 5
+    assert chosen(of_size(2, 600, valid=49)).training.patience == 0
+
+
 def test_a_homogeneous_graph(homogeneous):
     config = chosen(homogeneous)
     assert (config.model.edges, config.model.symmetric) == ("independent", True)

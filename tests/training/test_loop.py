@@ -45,6 +45,31 @@ def test_the_same_bits_with_several_threads(learn, outcome, tmp_path, knowledge)
     assert outcome(tmp_path / "a") == outcome(tmp_path / "b") == outcome(tmp_path / "c")
 
 
+@pytest.mark.parametrize("per_epoch", [1, 3])
+def test_training_ends_when_validation_finds_nothing_better(per_epoch, learn, tmp_path, knowledge):
+    """With steps too small to change a rank, the first validation is never beaten."""
+    options = {"learning_rate": 1e-30, "epochs": 50, "validations_per_epoch": per_epoch}
+    heard = []
+    folder = learn(tmp_path / "run", knowledge, heard.append, patience=4, **options)
+    assert len(heard) == 5 and len({entry["valid"]["mrr"] for entry in heard}) == 1
+    assert folder.manifest["metrics"]["epoch"] == heard[-1]["epoch"]  # of equal networks the last is kept
+    learn(tmp_path / "run", knowledge, heard.append, patience=4)  # it has ended: nothing is done
+    assert len(heard) == 5
+    learn(tmp_path / "run", knowledge, heard.append, patience=6)
+    assert len(heard) == 7
+    learn(tmp_path / "run", knowledge, heard.append, epochs=9)  # a stated number of epochs is run to its end
+    assert heard[-1]["epoch"] == 9 and len(heard) == 9 * per_epoch
+    learn(tmp_path / "all", knowledge, heard.append, **options | {"epochs": 8})
+    assert heard[-1]["epoch"] == 8
+
+
+def test_a_better_network_gives_training_new_time(learn, tmp_path, knowledge):
+    heard = []
+    learn(tmp_path / "run", knowledge, heard.append, patience=3, epochs=60, seed=5)
+    best = max(range(len(heard)), key=lambda i: (heard[i]["valid"]["mrr"], -i))
+    assert best > 2 and len(heard) == best + 1 + 3 < 60
+
+
 def test_the_state_of_others_is_left_alone(learn, tmp_path, knowledge):
     torch.manual_seed(0)
     expected = torch.rand(3)

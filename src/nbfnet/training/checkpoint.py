@@ -27,7 +27,7 @@ class Progress:
     links: int = 0
     seconds: float = 0.0  # of work, over all processes that took turns
     log_bytes: int = 0  # of the log that belong to this state
-    best: dict[str, Any] = field(default_factory=dict)  # the best validation so far
+    best: dict[str, Any] = field(default_factory=dict)  # the best validation, and since which step none was better
 
 
 def save_checkpoint(

@@ -13,7 +13,7 @@ from nbfnet.graph.graph import Dataset
 # With W_r q + b_r every relation has d x d parameters of its own: enough relations, and facts for each, must be there.
 _MANY_RELATIONS, _FACTS_PER_RELATION = 30, 20
 _FEW_JOINED = 0.05  # of the valid links
-_PATIENCE = 5  # validations
+_PATIENCE, _TELLING = 5, 50  # validations, of so many links at least: fewer do not tell when to stop
 _STEPS_OF_EPOCH = 64  # at least, unless that makes batches smaller than eight
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 
@@ -23,7 +23,9 @@ def default_config(dataset: Dataset, stated: ModelConfig) -> dict[str, Any]:
 
     ``stated`` is the network as far as the user configured it: a wide or deep one leaves room for fewer queries.
     """
-    training: dict[str, Any] = {"batch_size": _batch_size(dataset, stated), "patience": _PATIENCE}
+    training: dict[str, Any] = {"batch_size": _batch_size(dataset, stated)}
+    if len(dataset.valid) >= _TELLING:
+        training["patience"] = _PATIENCE
     if (sample := _validation_sample(dataset)) is not None:
         training["validation_sample"] = sample
     if dataset.kind == "homogeneous":

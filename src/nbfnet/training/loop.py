@@ -123,7 +123,8 @@ class _Training:
             return True
         if not patience or progress.links or not progress.best.get("valid"):
             return False
-        return self._validations(progress.step) - self._validations(progress.best["step"]) >= patience
+        since = progress.best.get("since", progress.best["step"])  # runs of an older release do not have it
+        return self._validations(progress.step) - self._validations(since) >= patience
 
     def _validations(self, step: int) -> int:
         """How many validations there have been after so many steps."""
@@ -174,10 +175,12 @@ class _Training:
         metrics, best = entry["valid"], progress.best.get("valid", {})
         # Where few valid links tie, the network that was trained longer is kept.
         if not metrics or not best or metrics[name] >= best[name]:
-            progress.best = {key: entry[key] for key in ("epoch", "step", "valid")}
+            chosen = {key: entry[key] for key in ("epoch", "step", "valid")}
+            tied = metrics and best and metrics[name] == best[name]
+            progress.best = {**chosen, "since": progress.best.get("since", 0) if tied else entry["step"]}
             if self.team.leads:
                 self.folder.write_network(self.network, entry["epoch"])
-                self.folder.update(metrics=progress.best)
+                self.folder.update(metrics=chosen)
         if self.log is not None:
             progress.log_bytes = self.log.append(entry)
             self.listener(entry)
