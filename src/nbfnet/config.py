@@ -54,9 +54,11 @@ class TrainingConfig(_Frozen):
     """How a network is trained."""
 
     epochs: CountOrZero = 20
-    """How often every training link is asked, at most. If it is stated and patience is not, all are run."""
+    """How often the training links are asked, at most. If it is stated and patience is not, all are run."""
     batch_size: Count = 64
     """Queries of a step, over all processes."""
+    batches_per_epoch: Count | None = None
+    """An epoch has at most so many batches, of links drawn anew; none asks every link in each epoch."""
     negatives: Count = 32
     """n, wrong answers for each right one. Where entities have types, three of four have the answer's type."""
     temperature: Temperature | None = None

@@ -167,3 +167,14 @@ def test_the_parts_of_a_team_are_the_batch(kind, size, request):
         for name in ("source", "relation", "target"):
             joined = np.concatenate([getattr(part, name) for part in parts])
             assert np.array_equal(joined, getattr(batch, name))
+
+
+def test_an_epoch_of_fewer_batches_draws_other_links_each_time(knowledge):
+    graph = knowledge.train
+    every = epoch_of(graph, batch_size=4)
+    some = [epoch_of(graph, epoch=epoch, batch_size=4, batches_per_epoch=2) for epoch in (0, 1)]
+    assert [len(batches) for batches in some] == [2, 2] and len(every) > 2
+    assert all(same(a, b) for a, b in zip(some[0], every, strict=False))
+    first, second = ({link for batch in batches for link, _ in asked_of(batch, 2)} for batches in some)
+    assert first != second
+    assert len(epoch_of(graph, batch_size=4, batches_per_epoch=1000)) == len(every)

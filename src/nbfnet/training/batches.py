@@ -48,12 +48,13 @@ class Batches(Protocol):
 
 
 class Epochs:
-    """The sequence of batches: epoch after epoch, every link once in each."""
+    """The sequence of batches: epoch after epoch, every link at most once in each."""
 
     def __init__(self, batches: Batches, config: TrainingConfig) -> None:
         self._batches, self._size, self._seed = batches, config.batch_size, config.seed
         self.num_links = batches.num_links
-        self.length = -(-self.num_links // self._size)  # batches of an epoch
+        whole = -(-self.num_links // self._size)
+        self.length = min(whole, config.batches_per_epoch or whole)  # batches of an epoch
         self._order: tuple[int, Int64] = (-1, np.empty(0, dtype=np.int64))
 
     def batch(self, epoch: int, number: int) -> Batch:

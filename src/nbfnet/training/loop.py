@@ -209,8 +209,7 @@ class _Training:
         return self.progress.epoch + self.progress.batch / self.epochs.length
 
     def _speed(self) -> str:
-        links = (self.progress.epoch * self.epochs.num_links) + self.progress.batch * self.config.batch_size
-        speed = links / max(self.progress.seconds, 1e-9)
+        speed = self.progress.step * self.config.batch_size / max(self.progress.seconds, 1e-9)
         return f"{speed:,.0f} queries/s" if speed >= 10 else f"{speed:.2f} queries/s"
 
     def _best(self) -> str:
