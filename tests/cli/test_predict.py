@@ -297,3 +297,64 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
     manifest["calibration"] = {"method": "none", "epoch": manifest["metrics"]["epoch"]}
     (base / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert before() == 0
+
+
+def test_one_question_into_a_file(nbfnet, run, sigmoid_run, tmp_path):
+    file = tmp_path / "one.csv"
+    answer = nbfnet("predict", run, "--head", HUB, "--relation", PART, "-k", 3, "-o", file)
+    assert answer.out == f"{file}: the answers to 1 query\n"
+    expected = sigmoid_run.predict(HUB, PART, k=3)
+    assert [row[6] for row in rows_of(read_rows(file))] == [answer.name for answer in expected]
+
+
+def test_answers_with_their_reasons(nbfnet, run, sigmoid_run, tmp_path):
+    for given, asked in ((["--head", HUB], "tail"), (["--tail", "leaf 9"], "head")):
+        query = ["predict", run, *given, "--relation", PART, "-k", 2, "--reasons"]
+        answers = nbfnet(*query, "--json").document["answers"]
+        names = {"head": HUB, "tail": "leaf 9"}
+        for answer in answers:
+            link = {**names, asked: answer[asked]}
+            paths = sigmoid_run.explain(link["head"], PART, link["tail"], k=1, asked=asked).paths
+            assert answer["reason"] == (str(paths[0]) if paths else None)
+        assert any(answer["reason"] for answer in answers)
+        table = nbfnet(*query).out
+        assert "because" in table and any(a["reason"] in table for a in answers if a["reason"])
+        nbfnet(*query, "-o", tmp_path / "reasons.csv")
+        assert read_rows(tmp_path / "reasons.csv").columns[-1] == "reason"
+
+
+def test_the_best_missing_links(nbfnet, run, sigmoid_run, tmp_path):
+    document = nbfnet("predict", run, "--all", "-k", 5, "--json").document
+    expected = sigmoid_run.missing_links(5)
+    found = [(link["head"], link["relation"], link["tail"], link["probability"]) for link in document["links"]]
+    assert found == [(link.head, link.relation, link.tail, link.probability) for link in expected]
+    assert [link["rank"] for link in document["links"]] == [1, 2, 3, 4, 5]
+    assert document["complete"] and document["scored"] > 5
+    of_one = nbfnet("predict", run, "--all", "--relation", "next to", "-k", 3, "--json").document["links"]
+    assert {link["relation"] for link in of_one} == {"next to"}
+    graph = sigmoid_run.graph
+    for link in [*document["links"], *of_one]:
+        (scored,) = sigmoid_run.score([(link["head"], link["relation"], link["tail"])])
+        assert not scored.known and scored.probability == pytest.approx(link["probability"], abs=1e-9)
+        assert graph.entities.knows(link["head"])
+    file = tmp_path / "links.csv"
+    assert "5 missing links" in nbfnet("predict", run, "--all", "-k", 5, "-o", file, "--reasons").out
+    table = read_rows(file)
+    assert list(table.columns) == ["rank", "head", "relation", "tail", "probability", "score", "reason"]
+    assert len(table) == 5
+    nbfnet("predict", run, "--all", "--head", HUB).assert_refused("--all")
+    nbfnet("predict", run, "--all", "--relation", "next too").assert_refused("did you mean 'next to'")
+
+
+def test_every_unknown_candidate_is_named_with_its_line(nbfnet, run, tmp_path):
+    listed = tmp_path / "candidates.txt"
+    listed.write_text("leaf 3\nleef 4\n\nleaf 5\nnobody\n", encoding="utf-8")
+    nbfnet("predict", run, "--head", HUB, "--relation", PART, "--candidates", listed).assert_refused(
+        "candidates.txt", "2 of 4 candidates", "line 2: unknown entity 'leef 4'", "line 5: unknown entity 'nobody'"
+    )
+
+
+def test_a_folder_of_facts(nbfnet, run, things, sigmoid_run):
+    """Everything in the folder is asked on: the same as the run's own facts."""
+    own = nbfnet("predict", run, "--head", HUB, "--relation", PART, "--json").document
+    assert nbfnet("predict", run, "--head", HUB, "--relation", PART, "--facts", things, "--json").document == own

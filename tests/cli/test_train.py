@@ -7,14 +7,19 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import threading
 import time
+from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nbfnet import progress
+from nbfnet.training.checkpoint import read_progress
 from nbfnet.training.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -363,3 +368,44 @@ def test_bars_are_for_terminals(train, small, tmp_path, monkeypatch):
 def slowly(optimization):
     optimization.optimizer.step()
     time.sleep(0.6)  # a bar is drawn a few times a second
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
+def test_sigterm_saves_a_checkpoint_as_ctrl_c_does(commands, small, tmp_path):
+    run, arguments = tmp_path / "run", ["train", small.knowledge, *small.options, "--epochs", "100000"]
+    running = commands.start(*arguments, "-o", run)
+    until = time.monotonic() + 120
+    while not ((run / "log.jsonl").exists() and (run / "log.jsonl").read_bytes().count(b"\n") >= 2):
+        assert running.code() is None and time.monotonic() < until
+        time.sleep(0.01)
+    running.send(signal.SIGTERM)
+    ended = running.wait()
+    assert ended.code == 143
+    assert "the same command with --resume continues" in ended.err and "Traceback" not in ended.err
+    steps = read_progress(run).step
+    assert steps > 0
+    done = read_progress(run).epoch
+    resumed = commands.run(*arguments[:-1], str(done + 1), "-o", run, "--resume")
+    assert resumed.code == 0
+    assert f"resuming after {steps:,} steps, in epoch {done + 1} of {done + 1}" in resumed.err
+
+
+def test_a_run_says_where_it_comes_from(nbfnet, train, small, tmp_path):
+    run = tmp_path / "run"
+    train(small.knowledge, run)
+    made_by = RunFolder.open(run).manifest["made_by"]
+    assert made_by["source"] == str(small.knowledge) and made_by["nbfnet"] == version("nbfnet")
+    assert datetime.fromisoformat(made_by["date"]).tzinfo is not None
+    assert "train" in made_by["command"]
+    shown = nbfnet("info", run).out
+    assert f"source: {small.knowledge}" in shown and "relations: r" in shown
+    assert list(nbfnet("info", run, "--json").document["graph"]["relation_names"]) != []
+
+
+def test_a_network_that_learned_nothing_is_told(nbfnet, tmp_path):
+    """Random links: there is nothing to learn."""
+    random = np.random.default_rng(0)
+    file = tmp_path / "noise.tsv"
+    file.write_text("".join(f"e{h}\tr\te{t}\n" for h, t in random.integers(0, 300, (600, 2))))
+    settings = ["--set", "training.learning_rate=1e-30", "--set", "model.layers=2", "--epochs", "1"]
+    assert "it has learned nothing" in nbfnet("train", file, "-o", tmp_path / "run", *settings).err
