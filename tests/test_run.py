@@ -278,5 +278,12 @@ def test_several_runs_and_more_facts(things_run, sigmoid_run):
         things_run.with_facts([("newcomer", "unheard of", HUB)])
 
 
+def test_rules_as_a_table(things_run):
+    rules = things_run.rules("has part", predictions=5, min_support=2, sort="confidence")
+    table = rules.to_pandas()
+    assert table["support"].min() >= 2
+    assert table["text"].tolist() == [rule.to_dict()["text"] for rule in rules]
+
+
 def test_the_public_interface_is_all_that_is_listed():
     assert set(dir(nbfnet)) == {*nbfnet.__all__, "__version__"}

@@ -23,7 +23,7 @@ from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.explanation.asking import explain_named, rules_of
 from nbfnet.explanation.explanation import Asked, Explanation
-from nbfnet.explanation.rules import Rule
+from nbfnet.explanation.rules import RuleOrder, Rules
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.extension import described_as, with_facts
 from nbfnet.graph.graph import Dataset, Graph
@@ -148,9 +148,19 @@ class Run:
         """
         return explain_named(self._predictor.members[0], head, relation, tail, k=k, asked=asked)
 
-    def rules(self, relation: str | None = None, *, predictions: int = 50) -> list[Rule]:
-        """The relation patterns that the network relies on for a relation, from so many of its facts."""
-        return rules_of(self._predictor.members[0], relation, predictions=predictions)
+    def rules(
+        self,
+        relation: str | None = None,
+        *,
+        predictions: int = 50,
+        k: int = 3,
+        min_support: int = 1,
+        sort: RuleOrder = "support",
+        seed: int = 0,
+    ) -> Rules:
+        """The relation patterns that the network relies on for a relation, see ``rules_of``."""
+        options: Any = {"predictions": predictions, "k": k, "min_support": min_support, "sort": sort, "seed": seed}
+        return Rules(rules_of(self._predictor.members[0], relation, **options))
 
     def evaluate(
         self,

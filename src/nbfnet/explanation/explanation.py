@@ -7,10 +7,10 @@ from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-from nbfnet.errors import MissingExtraError
 from nbfnet.explanation.drawing import draw_svg
 from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
 from nbfnet.explanation.saving import save_explanation
+from nbfnet.tables import data_frame
 
 Asked = Literal["tail", "head"]
 
@@ -65,16 +65,12 @@ class Explanation:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("a data frame", "pandas") from None
         columns = ["rank", "drop", "added_drop", "weight", "length", "path"]
         rows = [
             (rank, path.deletion_drop, path.added_drop, path.weight, len(path.edges), str(path))
             for rank, path in enumerate(self.paths, start=1)
         ]
-        return pandas.DataFrame(rows, columns=columns)
+        return data_frame([dict(zip(columns, row, strict=True)) for row in rows], columns)
 
     def save(self, file: str | Path) -> None:
         """Write a picture or the data, as the file's ending says: .svg, .html, .png, .pdf or .json.

@@ -24,6 +24,7 @@ from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge
 from nbfnet.graph.graph import Graph
 from nbfnet.prediction.pattern_pairs import Pattern, PatternPairs, Step
+from nbfnet.tables import data_frame
 
 RuleOrder = Literal["support", "confidence", "lift"]
 _ADDS = 0.1  # of the joint drop
@@ -59,6 +60,15 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"
+
+
+class Rules(list[Rule]):
+    """Rules, the best first."""
+
+    def to_pandas(self) -> Any:
+        """One row for each rule."""
+        names = ("text", "support", "explained", "confidence", "lift", "pairs")
+        return data_frame([{name: rule.to_dict()[name] for name in names} for rule in self], names)
 
 
 def mine_rules(
