@@ -135,3 +135,11 @@ def test_reading_options_are_those_of_the_other_commands(nbfnet, tmp_path):
     assert nbfnet("data", "check", path, *stated, "--json").document["entities"] == 2
     (tmp_path / "edges.txt").write_text("a b\nb c\nc a\n")
     assert nbfnet("data", "info", tmp_path / "edges.txt", "--directed", "--json").document["kind"] == "knowledge"
+
+
+def test_a_file_in_another_encoding_is_told_so(nbfnet, tmp_path):
+    """Every line of it is bad: that is said, not that nothing is left."""
+    (tmp_path / "latin.csv").write_bytes("Zoë;mag;Müller\nJürgen;mag;Zoë\n".encode("latin-1") * 5)
+    answer = nbfnet("data", "check", tmp_path / "latin.csv")
+    assert answer.code == 2 and "not UTF-8" in answer.out and "--encoding" in answer.out
+    assert nbfnet("data", "check", tmp_path / "latin.csv", "--encoding", "latin-1").code == 0

@@ -524,3 +524,21 @@ def test_ugly_files_without_a_fact(content: str, write: Write) -> None:
     path = write("g.csv", content)
     with pytest.raises(GraphFormatError, match=str(path)):
         read(path)
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2)])
+def test_a_relation_at_an_end_between_two_kinds_of_entities(order, tmp_path):
+    """People and companies share no name: the middle column is not the relation, because its values hardly repeat."""
+    random = np.random.default_rng(0)
+    rows = [(f"p{random.integers(30)}", ("works at", "likes")[i % 2], f"c{random.integers(6)}") for i in range(80)]
+    file = tmp_path / "facts.tsv"
+    file.write_text("".join("\t".join(row[i] for i in order) + "\n" for row in rows))
+    graph = read(file)
+    assert sorted(graph.relations) == ["likes", "works at"]
+    assert found(graph, "column order").severity == "important"
+
+
+def test_properties_with_few_values_are_read_as_they_stand(tmp_path):
+    rows = [f"item {i}\tproperty {p}\t{('yes', 'no')[(i + p) % 2]}\n" for i in range(100) for p in range(20)]
+    (tmp_path / "facts.tsv").write_text("".join(rows))
+    assert read(tmp_path / "facts.tsv").num_relations == 20

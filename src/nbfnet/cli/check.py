@@ -20,7 +20,7 @@ def check_source(source: str, reading: Reading) -> dict[str, Any]:
         opened = read_source(source, reading, skip_bad_lines=True)
         findings = findings_of(opened)
     except GraphFormatError as error:
-        findings = [_of_error(error, source)]
+        findings = [_of_error(_first_error(source, reading) or error, source)]
     is_readable = opened is not None
     if not reading.skip_bad_lines and any(finding.kind == "bad lines" for finding in findings):
         is_readable = False
@@ -32,6 +32,15 @@ def check_source(source: str, reading: Reading) -> dict[str, Any]:
     counts = {} if opened is None else _counts(opened.train if isinstance(opened, Dataset) else opened)
     documents = [finding.document() for finding in findings]
     return {"source": source, "readable": is_readable, **counts, "findings": documents}
+
+
+def _first_error(source: str, reading: Reading) -> GraphFormatError | None:
+    """What is wrong with the first bad line: where all lines are bad, leaving them out leaves nothing to say."""
+    try:
+        read_source(source, reading)
+    except GraphFormatError as error:
+        return error
+    return None
 
 
 def print_findings(document: dict[str, Any]) -> None:

@@ -105,14 +105,14 @@ class _Folder:
                 self.found.update(read_part(self.table, part, path, **self.reading))
 
     def _begin_alike(self) -> bool:
-        """Whether the first lines of all text files are the same, as headers are."""
-        first = set()
+        """Whether text files begin with the same line, as they do with a header; a single file may have one too."""
+        first = []
         for path in self.files.values():
             if path is not None and kind_of_file(path) == "text":
                 check_is_file(path)
                 with open_text(path, encoding=self.reading.get("encoding")) as lines:
-                    first.add(lines.readline().strip())
-        return len(first) == 1
+                    first.append(lines.readline().strip())
+        return len(first) == 1 or len(set(first)) < len(first)
 
     def index(self, unnamed: str | None = None) -> IndexedTriplets:
         """Number the names of all parts, and of the list of entities: the way to keep nodes that no edge mentions."""

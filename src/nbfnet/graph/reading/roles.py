@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _USUAL: Columns = ("head", "relation", "tail")
 _FEW_ROWS = 4  # fewer rows say nothing about their columns
 _MANY = 10  # times as many different values, or so many of them, are clearly more
+_OFTEN = 20  # rows for each value, on average: more, and the values are not those of entities
 _EXACT = 100_000  # rows up to which different values are counted one by one
 
 
@@ -43,11 +44,12 @@ def find_roles(table: TripletTable, part: str) -> Columns | None:
             what = "the third column holds numbers, which were read as entities"
             _report(table, part, "numbers", what, remedy="if they are weights, give --columns head,tail,weight")
         return None
-    if _is_relation(facts.first, facts.middle, facts.last, facts.shared_middle_last, facts.shared_first):
+    many = facts.middle * _OFTEN >= table.count(part)
+    if _is_relation(facts.first, facts.middle, facts.last, facts.shared_middle_last, facts.shared_first, many):
         what = f"the first column was read as the relation: it has only {facts.first:,} different values"
         _report(table, part, "column order", what)
         return ("relation", "head", "tail")
-    if _is_relation(facts.last, facts.middle, facts.first, facts.shared_first_middle, facts.shared_last):
+    if _is_relation(facts.last, facts.middle, facts.first, facts.shared_first_middle, facts.shared_last, many):
         what = f"the last column was read as the relation: it has only {facts.last:,} different values"
         _report(table, part, "column order", what)
         return ("head", "tail", "relation")
@@ -85,14 +87,15 @@ def _is_weighted(facts: _Facts) -> bool:
     return facts.shared_first_middle > 0 or as_many
 
 
-def _is_relation(column: int, middle: int, other: int, shared: int, shared_with_column: int) -> bool:
+def _is_relation(column: int, middle: int, other: int, shared: int, shared_with_column: int, many: bool) -> bool:
     """Whether a column at the end is the relation: few values that no other column has, and the middle has many.
 
-    The middle column clearly is no relation where it shares names with the other end, or has very many values.
+    The middle column clearly is not a relation if it shares names with the other end, or if it has many times more
+    values than this column, few of which are repeated often (``many``).
     """
     if shared_with_column or column >= middle:
         return False
-    return _MANY * shared >= min(middle, other) or 1 < column <= min(middle, other) / _MANY
+    return _MANY * shared >= min(middle, other) or (many and 1 < column < other and _MANY * column <= middle)
 
 
 def _measure(table: TripletTable, part: str) -> _Facts:
