@@ -14,11 +14,10 @@ from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.findings import Finding, counted
 from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.names import BLANKS
-from nbfnet.graph.reading.opening import numbered_lines, open_text
+from nbfnet.graph.reading.opening import numbered_lines
 from nbfnet.graph.reading.read import (
     ReadOptions,
     SourceOptions,
-    check_is_file,
     kind_of_file,
     label_entities,
     read_part,
@@ -99,20 +98,11 @@ class _Folder:
                 remedy="put train.txt (and valid.txt, test.txt) into it, or give the file of edges itself",
             )
         self.found: dict[str, str] = {}  # labels inside the parts
-        self.table.headers_may_be_odd = self._begin_alike()
+        texts = [path for path in self.files.values() if path is not None and kind_of_file(path) == "text"]
         for part, path in self.files.items():
             if path is not None:
+                self.table.siblings = [other for other in texts if other != path]
                 self.found.update(read_part(self.table, part, path, **self.reading))
-
-    def _begin_alike(self) -> bool:
-        """Whether text files begin with the same line, as they do with a header; a single file may have one too."""
-        first = []
-        for path in self.files.values():
-            if path is not None and kind_of_file(path) == "text":
-                check_is_file(path)
-                with open_text(path, encoding=self.reading.get("encoding")) as lines:
-                    first.append(lines.readline().strip())
-        return len(first) == 1 or len(set(first)) < len(first)
 
     def index(self, unnamed: str | None = None) -> IndexedTriplets:
         """Number the names of all parts, and of the list of entities: the way to keep nodes that no edge mentions."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbfnet.graph.database import execute
 from nbfnet.graph.reading.columns import Columns, columns_by_name, is_relation_word, names_every_column
 from nbfnet.graph.reading.findings import Finding, Severity
+from nbfnet.graph.reading.opening import open_text
 
 if TYPE_CHECKING:
     from nbfnet.graph.reading.triplet_table import TripletTable
@@ -68,7 +71,7 @@ def settle_header(table: TripletTable, part: str) -> bool:
     titled = _has_title(in_order, relation if has_relation else "")
     if shared and not titled:
         return False
-    odd = table.headers_may_be_odd and not shared and _is_odd(table, has_relation, first, others)
+    odd = not shared and _is_odd(table, has_relation, first, others) and not _is_used(table.siblings, cells)
     taken = odd or (titled and not shared)
     announce_header(table, part, in_order, taken, "important" if titled or others >= _TINY else "note")
     if taken:
@@ -97,6 +100,17 @@ def is_number(text: str) -> bool:
 def _has_title(first: Sequence[str], relation: str) -> bool:
     """Whether a word of the first line is a usual title of a column."""
     return is_relation_word(relation) or columns_by_name(first) is not None
+
+
+def _is_used(files: Sequence[Path], cells: Sequence[str]) -> bool:
+    """Whether a cell stands in another part of the graph, below its first line."""
+    wanted = set(cells)
+    for file in files:
+        with open_text(file) as lines:
+            next(lines, None)
+            if any(wanted & {cell.strip() for cell in re.split(r"[\t,;|]", line)} for line in lines):
+                return True
+    return False
 
 
 def _is_odd(table: TripletTable, has_relation: bool, first: int, others: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class TripletTable:
         self.origins: dict[str, Origin] = {}  # of each part
         self.first_row: dict[str, int] = {}  # of each part, as DuckDB numbers rows
         self.findings: list[Finding] = []
-        self.headers_may_be_odd = True  # a first line that shares nothing with the others may be a header
+        self.siblings: list[Path] = []  # text files of other parts, which tell whether a first line is a header
         self.skipped = 0
         self._stray: dict[str, tuple[int, list[int]]] = {}  # of each part: rows with spaces around names
 
