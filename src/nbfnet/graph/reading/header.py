@@ -103,13 +103,14 @@ def _has_title(first: Sequence[str], relation: str) -> bool:
 
 
 def _is_used(files: Sequence[Path], cells: Sequence[str]) -> bool:
-    """Whether a cell stands in another part of the graph, below its first line."""
+    """Whether a cell stands in another part of the graph, other than in the same first line."""
     wanted = set(cells)
     for file in files:
         with open_text(file) as lines:
-            next(lines, None)
-            if any(wanted & {cell.strip() for cell in re.split(r"[\t,;|]", line)} for line in lines):
-                return True
+            for number, line in enumerate(lines):
+                found = {cell.strip() for cell in re.split(r"[\t,;|]", line)}
+                if wanted & found and (number or wanted != found):
+                    return True
     return False
 
 
