@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.database import private_folder
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def even_copy(path: Path, encoding: str | None = None) -> Iterator[Path]:
     For text in another encoding, and for CSV files that mix line ends, on which DuckDB's strict reader gives up.
     """
     errors = "surrogateescape" if encoding is None else "strict"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         even = Path(folder) / "edges.csv"
         with (
             open_text(path, errors=errors, encoding=encoding, newline=None) as text,
@@ -111,11 +112,12 @@ def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[in
 
 @contextmanager
 def plain_name(path: Path) -> Iterator[str]:
-    """The path for DuckDB: a link to it when it is not UTF-8, or holds characters such as * that match other files."""
-    if not set("*?[]{}") & set(str(path)) and is_utf8(str(path)):
-        yield str(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
+    """The path for DuckDB: a link to it, because DuckDB reads more into a path than where the file is.
+
+    It takes * for a pattern, a part ``year=2020`` for a column of that value and a leading ~ for the home folder, and
+    cannot take what is not UTF-8.
+    """
+    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         link = Path(folder) / "edges"
         link.symlink_to(path.resolve())
         yield str(link)

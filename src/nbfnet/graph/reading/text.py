@@ -96,7 +96,7 @@ def _insert(table: TripletTable, part: str, dialect: Dialect, path: Path, name: 
             with even_copy(path) as even:
                 table.insert(part, _lines(dialect, packed=False), [str(even)])
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].replace(name, str(path))
         remedy = "check that the file is what its name says"
         raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy=remedy) from None
 
@@ -104,6 +104,7 @@ def _insert(table: TripletTable, part: str, dialect: Dialect, path: Path, name: 
 def _lines(dialect: Dialect, packed: bool) -> str:
     """SQL for the file's rows, a text column for each role; the one parameter is the file's name."""
     shared = "header=false, auto_detect=false, ignore_errors=true, store_rejects=true, rejects_limit=0, nullstr=''"
+    shared += ", hive_partitioning=false"  # TMPDIR may have a folder named key=value
     shared += f", skip={dialect.skip}" + (", compression='gzip'" if packed else "")
     if dialect.delimiter in (TAB, SPACE):
         return _whole_lines(dialect, shared)
