@@ -542,3 +542,47 @@ def test_properties_with_few_values_are_read_as_they_stand(tmp_path):
     rows = [f"item {i}\tproperty {p}\t{('yes', 'no')[(i + p) % 2]}\n" for i in range(100) for p in range(20)]
     (tmp_path / "facts.tsv").write_text("".join(rows))
     assert read(tmp_path / "facts.tsv").num_relations == 20
+
+
+# Line ends and marks in the middle of a file.
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"alice\tr\tbob\r\ncarol\tr\tdan\rerin\tr\tbob\r\nfay\tr\tbob\r\n", (2,)),
+        (b"alice\tr\tbob\r\r\ncarol\tr\tdan\r\r\nerin\tr\tbob\r\r\nfay\tr\tbob\r\r\n", (1, 3, 5, 7)),
+        (b"alice\tr\tbob\ncarol\tr\tdan\rerin\tr\tbob\nfay\tr\tbob", (2,)),
+        (b"alice r bob\r\ncarol r dan\rerin r bob\r\nfay r bob\r\n", (2,)),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz"])
+def test_carriage_returns_end_lines_and_are_reported(write: Write, content: bytes, lines: tuple[int, ...], suffix: str):
+    graph = read(write("g" + suffix, gzip.compress(content) if suffix.endswith("gz") else content))
+    assert list(graph.entities) == ["alice", "bob", "carol", "dan", "erin", "fay"]
+    [found] = [found for found in graph.findings if "without a line feed" in found.what]
+    assert (found.kind, found.lines, found.count, found.severity) == ("line ends", lines, len(lines), "important")
+
+
+def test_a_carriage_return_that_cuts_a_line_is_an_error_with_its_line(write: Write) -> None:
+    with pytest.raises(GraphFormatError, match=r"line 3: 1 columns[\s\S]*'erin'"):
+        read(write("g.tsv", b"alice\tr\tbob\r\ncarol\tr\tdan\rerin\r\nfay\tr\tbob\r\n"))
+
+
+def test_a_carriage_return_in_quotes_is_part_of_a_name(write: Write) -> None:
+    graph = read(write("g.csv", b'"a\rb",r,c\nd,r,e\n'))
+    assert list(graph.entities) == ["a\rb", "c", "d", "e"]
+    assert not graph.findings
+
+
+def test_lines_after_a_lone_return_have_the_right_numbers(write: Write) -> None:
+    content = b"a\tr\tb\r\n\r\nc\tr\td\re\tr\tf\r\ng\tr\th \r\n"
+    found = {found.kind: found.lines for found in read(write("g.tsv", content)).findings if found.lines}
+    assert found == {"line ends": (3,), "blank lines": (2,), "spaces": (5,)}
+
+
+def test_a_mark_in_the_middle_is_reported_with_its_line(write: Write) -> None:
+    graph = read(write("g.tsv", "\ufeffa\tr\tb\nb\tr\tc\n\ufeffa\tr\tc\n"))
+    assert list(graph.entities) == ["a", "b", "c", "\ufeffa"]
+    [found] = [found for found in graph.findings if "begins a name" in found.what]
+    assert (found.kind, found.lines, found.severity) == ("byte order mark", (3,), "important")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -330,6 +333,33 @@ def test_any_triplets_survive_parquet(
 
 
 # The names of files.
+
+
+@pytest.mark.parametrize("folder", ["relation=x/head=y", "tail=1", "~", "deep/~"])
+@pytest.mark.parametrize("suffix", [".tsv", ".csv", ".csv.gz", ".txt", ".parquet"])
+def test_the_name_of_a_folder_says_nothing_about_the_graph(
+    folder: str, suffix: str, write: Write, named: Named, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB takes key=value in a path for a column, and ~ for the home folder."""
+    content = text(ABC, {".tsv": "\t", ".txt": " "}.get(suffix, ","))
+    if suffix == ".parquet":
+        content = parquet(zip(*ABC, strict=True))
+    write(f"{folder}/e{suffix}", gzip.compress(content) if suffix.endswith("gz") else content)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    graph = read(Path(folder) / f"e{suffix}")
+    assert named(graph) == ABC
+    assert not graph.findings
+
+
+def test_nor_does_that_of_the_temporary_folder(tmp_path: Path) -> None:
+    (tmp_path / "relation=x").mkdir()
+    (tmp_path / "e.csv").write_bytes(text(ABC, ","))
+    program = f"import nbfnet; print(list(nbfnet.read({str(tmp_path / 'e.csv')!r}).relations))"
+    environment = dict(os.environ) | {"TMPDIR": str(tmp_path / "relation=x")}
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert shown.stdout == "['r', 's']\n"
+    assert list((tmp_path / "relation=x").iterdir()) == []  # its own folder there is gone
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -12,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbfnet.errors import GraphFormatError, QueryError
-from nbfnet.prediction.answer_file import parse_shard, write_answers
+from nbfnet.prediction.answer_file import parse_shard, write_answers, write_links
 from nbfnet.prediction.answers import Answer, Answers
 from nbfnet.prediction.query_file import Query
 
@@ -96,20 +100,20 @@ def test_an_ending_without_a_format_is_refused(tmp_path):
 
 
 def test_a_file_cut_at_any_byte_is_gone_on_with(tmp_path):
-    whole = tmp_path / "whole.jsonl"
-    write_answers(whole, QUERIES, Answerer(), "one")
+    whole, queries = tmp_path / "whole.jsonl", QUERIES[:5]
+    write_answers(whole, queries, Answerer(), "one")
     file, progress = tmp_path / "a.jsonl", tmp_path / "a.jsonl.progress"
     with pytest.raises(Crash):
-        write_answers(file, QUERIES, Answerer(stop_after=6), "one")
+        write_answers(file, queries, Answerer(stop_after=3), "one")
     assert not file.exists()
     written = progress.read_bytes()
-    assert written.count(b'{"done"') == 6
+    assert written.count(b'{"done"') == 3
     for length in range(len(written) + 1):
         progress.write_bytes(written[:length])
         answerer = Answerer()
-        done = write_answers(file, QUERIES, answerer, "one")
+        done = write_answers(file, queries, answerer, "one")
         complete = written[:length].rpartition(b"\n")[0].count(b'{"done"')
-        assert (done, answerer.calls) == (complete, len(QUERIES) - complete)
+        assert (done, answerer.calls) == (complete, len(queries) - complete)
         assert file.read_bytes() == whole.read_bytes()
         assert not progress.exists()
         file.unlink()
@@ -130,13 +134,26 @@ def test_a_disk_that_fills_up_while_answering_keeps_what_was_answered(tmp_path):
     assert 0 < write_answers(file, QUERIES, Answerer(), "same") < len(QUERIES)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 def test_a_disk_without_room_for_the_file_keeps_what_was_answered(tmp_path):
-    file = tmp_path / "answers.csv"
-    file.with_name("answers.csv.part").symlink_to("/dev/full")
-    with pytest.raises(GraphFormatError, match=r"answers\.csv: it cannot be written[\s\S]*the same command goes on"):
-        write_answers(file, QUERIES, Answerer(), "same")
-    assert not file.exists()
+    resource = pytest.importorskip("resource", reason="files have no limit here")
+    file, before = tmp_path / "answers.csv", resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def answer(query):
+        file.mkdir(exist_ok=True)  # so that everything is answered, and the file cannot be written
+        return Answerer()(query)
+
+    with pytest.raises(GraphFormatError, match="this is a folder"):
+        write_answers(file, QUERIES, answer, "same")
+    file.rmdir()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(
+            GraphFormatError, match=r"answers\.csv: it cannot be written[\s\S]*the same command goes on"
+        ):
+            write_answers(file, QUERIES, Answerer(), "same")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.csv.progress"]
     assert write_answers(file, QUERIES, Answerer(), "same") == len(QUERIES)
 
 
@@ -183,3 +200,97 @@ def test_shards_are_disjoint_and_complete(count, parts):
 def test_shards_that_cannot_be(text):
     with pytest.raises(QueryError, match="i/n"):
         parse_shard(text, 10)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("folder", ["answer=Z/rank=7", "~", "x/~/y"])
+def test_the_name_of_a_folder_says_nothing_about_the_answers(tmp_path, monkeypatch, ending, folder):
+    """DuckDB takes key=value in a path for a column, and ~ for the home folder."""
+    plain = tmp_path / f"plain{ending}"
+    write_answers(plain, QUERIES, Answerer(), "one")
+    (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    write_answers(Path(folder) / f"a{ending}", QUERIES, Answerer(), "one")
+    assert (tmp_path / folder / f"a{ending}").read_bytes() == plain.read_bytes()
+    rows = [{"rank": 1, "head": "h", "relation": "r", "tail": "t", "probability": 0.5, "score": 0.0}]
+    write_links(Path(folder) / f"links{ending}", rows)
+    write_links(plain, rows)
+    assert (tmp_path / folder / f"links{ending}").read_bytes() == plain.read_bytes()
+    assert not (tmp_path / "home").exists()
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from nbfnet.errors import NbfnetError
+from nbfnet.prediction.answer_file import write_answers
+from nbfnet.prediction.query_file import Query
+file, gate, label = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+
+def answer(query):
+    gate.touch()
+    while not gate.with_name("go").exists():
+        time.sleep(0.01)
+    return [{"head": query.head, "rank": 1, "answer": label}]
+
+try:
+    write_answers(file, [(i, Query(str(i), "r", None)) for i in range(50)], answer, "same")
+except NbfnetError as error:
+    print(error)
+    sys.exit(2)
+"""
+
+
+def test_a_second_process_is_told_that_the_file_is_being_written(tmp_path):
+    file, gate = tmp_path / "answers.jsonl", tmp_path / "gate"
+    command = [sys.executable, "-c", WRITER, str(file), str(gate)]
+    with subprocess.Popen([*command, "first"]) as first:
+        while not gate.exists():
+            assert first.poll() is None
+            time.sleep(0.01)
+        second = subprocess.run([*command, "second"], capture_output=True, text=True, timeout=180)
+        (tmp_path / "go").touch()
+        assert first.wait(180) == 0
+    assert second.returncode == 2
+    assert "answers.jsonl: another process is writing this file" in second.stdout and "--shard" in second.stdout
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["query"], row["answer"]) for row in rows] == [(i, "first") for i in range(50)]
+
+
+def test_the_lock_ends_with_its_process(tmp_path):
+    file, gate = tmp_path / "answers.jsonl", tmp_path / "gate"
+    command = [sys.executable, "-c", WRITER, str(file), str(gate)]
+    with subprocess.Popen([*command, "first"]) as first:
+        while not gate.exists():
+            assert first.poll() is None
+            time.sleep(0.01)
+        first.kill()
+    (tmp_path / "go").touch()
+    assert subprocess.run([*command, "second"], timeout=180).returncode == 0
+    assert len(file.read_text().splitlines()) == 50
+
+
+def test_progress_with_other_queries_is_begun_anew(tmp_path):
+    file = tmp_path / "a.jsonl"
+    with pytest.raises(Crash):
+        write_answers(file, QUERIES[:8], Answerer(stop_after=6), "one")
+    assert write_answers(file, QUERIES[2:], Answerer(), "one") == 0
+    assert [json.loads(line)["query"] for line in file.read_text("utf-8").split("\n")[:-1]] == [
+        row[0] for row in expected_rows() if row[0] > 2
+    ]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.progress"])
+def test_links_and_pipes_are_not_written_to(tmp_path, name):
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (tmp_path / name).symlink_to(precious)
+    with pytest.raises(GraphFormatError, match="symbolic link"):
+        write_answers(tmp_path / "a.csv", QUERIES, Answerer(), "one")
+    assert precious.read_text() == "precious" and (tmp_path / name).is_symlink()
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(GraphFormatError, match="this is a pipe"):
+        write_answers(tmp_path / "a.csv", QUERIES, Answerer(), "one")
+    assert (tmp_path / name).is_fifo()

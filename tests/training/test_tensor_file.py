@@ -6,12 +6,13 @@ import os
 import pickle
 import stat
 import threading
+from contextlib import nullcontext
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from nbfnet.errors import RunFolderError
+from nbfnet.errors import NbfnetError, RunFolderError
 from nbfnet.training.tensor_file import KEY, read_tensors, write_tensors
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "b.weight": torch.tensor([1.5, -2.0]), "empty": torch.zeros(0)}
@@ -132,8 +133,25 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_file_that_cannot_be_written_leaves_the_one_before(file):
-    content = file.read_bytes()
-    (file.parent / "x.safetensors.part").mkdir()
-    with pytest.raises((RunFolderError, OSError)):
-        write_tensors(file, TENSORS, {})
+    resource = pytest.importorskip("resource", reason="files have no limit here")
+    content, before = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(RunFolderError, match="cannot be written"):
+            write_tensors(file, TENSORS, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert file.read_bytes() == content
+    assert [path.name for path in file.parent.iterdir()] == ["x.safetensors"]
+
+
+@pytest.mark.parametrize("name", ["x.safetensors.part", "x.safetensors"])
+def test_a_link_in_the_folder_does_not_lead_out_of_it(file, tmp_path_factory, name):
+    """Whoever gives away a run folder must not decide which files of others its next training writes."""
+    precious = tmp_path_factory.mktemp("home") / "precious"
+    precious.write_text("precious")
+    (file.parent / name).unlink(missing_ok=True)
+    (file.parent / name).symlink_to(precious)
+    with pytest.raises(NbfnetError, match="symbolic link") if name == file.name else nullcontext():
+        write_tensors(file, TENSORS, {})
+    assert precious.read_text() == "precious"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import glob
 import os
+import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,14 +18,118 @@ from nbfnet.errors import GraphFormatError
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A path to write to, which becomes the target when the block ends, and vanishes when it fails."""
+    """A file to write to, which becomes the target when the block ends, and vanishes when it fails.
+
+    The file is new, with a name that nobody can foresee (``.NAME.nbfnet-RANDOM.part``). Its content is on the disk
+    before it becomes the target, so that not even a power cut leaves half of it. What a killed process left of the same
+    target is removed.
+
+    Raises:
+        GraphFormatError: the target is a symbolic link, a device or a pipe.
+    """
+    check_can_be_replaced(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".part")
+    _remove_partials_of_the_killed(target)
+    partial, handle = _new_partial(target)
     try:
         yield partial
+        os.fsync(handle)
         partial.replace(target)
+        flush_to_disk(target.parent)
     finally:
         partial.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def check_can_be_replaced(target: Path) -> None:
+    """Refuse what is not a plain file where one is to be written.
+
+    A symbolic link is not followed, because in somebody else's folder it may point to any file of one's own. Nor is it
+    replaced, because then the file that it points to would silently stay as it was.
+
+    Raises:
+        GraphFormatError: says what it is.
+    """
+    try:
+        mode = target.lstat().st_mode
+    except OSError:
+        return  # it does not exist; anything else is said when it is written
+    if stat.S_ISLNK(mode):
+        remedy = f"give the file that it points to, {os.path.realpath(target)}, or another one"
+        raise GraphFormatError("this is a symbolic link, which is not written to", file=target, remedy=remedy)
+    if stat.S_ISDIR(mode):
+        raise GraphFormatError("this is a folder, not a file", file=target, remedy="give the name of a file")
+    if not stat.S_ISREG(mode):
+        what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        remedy = "give the name of a file, and copy it from there"
+        raise GraphFormatError(f"this is {what}, not a file", file=target, remedy=remedy)
+
+
+def open_alone(file: Path) -> int:
+    """Open a plain file to read and write, made if it does not exist, that no other process has opened in this way.
+
+    The lock ends with the handle, or with the process.
+
+    Raises:
+        BlockingIOError: another process has it.
+        OSError: it is a symbolic link, or cannot be opened.
+    """
+    while True:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(handle, file):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # it was removed or replaced before it was locked
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of names, would survive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # not every file system can do it for folders
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _new_partial(target: Path) -> tuple[Path, int]:
+    """A new file beside the target, locked as long as its handle is open."""
+    while True:
+        partial = target.with_name(f".{target.name}.nbfnet-{secrets.token_hex(4)}.part")
+        try:
+            handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        except FileExistsError:
+            continue
+        with suppress(BlockingIOError):  # another process takes it for one that was left, and removes it
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(handle, partial):
+                return partial, handle
+        os.close(handle)
+
+
+def _remove_partials_of_the_killed(target: Path) -> None:
+    """A partial file that no process holds was left by one that was killed."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.nbfnet-????????.part"):
+        with suppress(OSError):
+            handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(handle, left):
+                    left.unlink()
+            finally:
+                os.close(handle)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether an open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def check_is_new(folder: Path) -> None:
@@ -65,7 +171,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
             draft = Path(outer) / "draft"
             draft.mkdir()
             yield draft
+            for entry in [*draft.rglob("*"), draft]:
+                flush_to_disk(entry)
             draft.replace(folder)
+            flush_to_disk(folder.parent)
     except OSError as error:
         is_file = isinstance(error, FileExistsError)  # where a folder above it should be
         reason = f"{error.filename} is a file" if is_file else error.strerror or error

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import _thread
+import atexit
+import os
+import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 import duckdb
 
@@ -18,10 +23,31 @@ def connect() -> duckdb.DuckDBPyConnection:
     What it prints of itself where it takes the process for interactive, in a notebook or under ``python -m``, would
     stand between the lines of standard output.
     """
-    connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir()})
+    connection = duckdb.connect(config={"temp_directory": str(private_folder())})
     with suppress(duckdb.Error):  # in a notebook without ipywidgets DuckDB refuses; progress is then not known
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
+
+
+def private_folder() -> Path:
+    """A folder for temporary files that only this process uses, removed when it ends."""
+    folder = _private_folder(os.getpid())
+    if not folder.is_dir():  # somebody tidied up
+        _private_folder.cache_clear()
+    return _private_folder(os.getpid())
+
+
+@cache
+def _private_folder(process: int) -> Path:
+    """By the process: one that was forked gets a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="nbfnet-"))
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
 
 
 def execute(

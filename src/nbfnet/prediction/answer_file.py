@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 
 from nbfnet.errors import GraphFormatError, QueryError
-from nbfnet.graph.atomic import replacing
-from nbfnet.graph.database import connect, execute
+from nbfnet.graph.atomic import check_can_be_replaced, open_alone, replacing
+from nbfnet.graph.database import connect, execute, private_folder
 from nbfnet.graph.reading.opening import plain_name
 from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
@@ -35,7 +38,8 @@ _COLUMNS = {
 
 
 def check_format(file: Path) -> None:
-    """Refuse an ending that stands for no format."""
+    """Refuse an ending that stands for no format, and what is not a file: a link, a device, a folder."""
+    check_can_be_replaced(file)
     if file.suffix.casefold() not in FORMATS:
         raise GraphFormatError("this ending stands for no format", file=file, remedy=f"use {', '.join(FORMATS)}")
 
@@ -56,28 +60,30 @@ def write_answers(
         file: its ending says the format.
         queries: with their numbers.
         answer: the rows of one query's answers.
-        identity: of everything that the answers depend on; what was begun with another one is begun anew.
+        identity: of everything else that the answers depend on; what was begun with another one, or with other queries,
+            is begun anew.
         reasons: whether the rows have a reason.
 
     Raises:
-        GraphFormatError: the ending stands for no format, or the disk is full.
+        GraphFormatError: the ending stands for no format, another process writes the same file, or the disk is full.
     """
     check_format(file)
     partial = file.with_name(file.name + ".progress")
     try:
-        done = _resume(partial, identity)
-        with partial.open("a", encoding="utf-8") as rows, stage(f"answering {len(queries):,} queries") as report:
-            for position, (number, query) in enumerate(queries[done:], start=done):
-                rows_of = [{"query": number, **row} for row in answer(query)]
-                lines = [json.dumps(row, ensure_ascii=False) for row in rows_of]
-                rows.write("\n".join([*lines, json.dumps({"done": position + 1})]) + "\n")
-                rows.flush()
-                report((position + 1) / len(queries))
-        _convert(partial, file, [name for name in _COLUMNS if reasons or name != "reason"])
+        with _alone(partial, file) as progress:
+            done = _resume(progress, _digest(identity, queries))
+            with stage(f"answering {len(queries):,} queries") as report:
+                for position, (number, query) in enumerate(queries[done:], start=done):
+                    rows_of = [{"query": number, **row} for row in answer(query)]
+                    lines = [_line(row) for row in [*rows_of, {"done": position + 1}]]
+                    progress.write("".join(lines).encode())
+                    progress.flush()
+                    report((position + 1) / len(queries))
+            _convert(partial, file, [name for name in _COLUMNS if reasons or name != "reason"])
+            partial.unlink()
     except (OSError, duckdb.Error) as error:
         remedy = "make room or choose another place; what was answered is kept, and the same command goes on from there"
         raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
-    partial.unlink()
     return done
 
 
@@ -90,28 +96,51 @@ def write_links(file: Path, rows: Sequence[Mapping[str, Any]], *, reasons: bool 
     check_format(file)
     names = ["rank", "head", "relation", "tail", "probability", "score", *(["reason"] if reasons else [])]
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
             lines = Path(folder) / "links.jsonl"
-            lines.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+            lines.write_text("".join(map(_line, rows)), encoding="utf-8")
             _convert(lines, file, names)
     except (OSError, duckdb.Error) as error:
         remedy = "make room or choose another place"
         raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
 
 
-def _resume(partial: Path, identity: str) -> int:
-    """How many queries are answered; whatever comes after the last complete one is cut off."""
-    if partial.exists():
-        lines = partial.read_bytes().splitlines(keepends=True)
-        if lines and _parse(lines[0]) == {"identity": identity}:
-            marks = [(i, entry["done"]) for i, line in enumerate(lines) if "done" in (entry := _parse(line))]
-            last, done = marks[-1] if marks else (0, 0)
-            with partial.open("r+b") as file:
-                file.truncate(sum(len(line) for line in lines[: last + 1]))
-            return int(done)
+@contextmanager
+def _alone(partial: Path, file: Path) -> Iterator[BinaryIO]:
+    """The file of progress, locked until the block ends: two processes that write it would mix their answers."""
+    check_can_be_replaced(partial)
     partial.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(json.dumps({"identity": identity}) + "\n", encoding="utf-8")
-    return 0
+    try:
+        handle = open_alone(partial)
+    except BlockingIOError:
+        remedy = "wait until it has ended, or give each process, and each --shard, an output of its own"
+        raise GraphFormatError("another process is writing this file", file=file, remedy=remedy) from None
+    with os.fdopen(handle, "r+b") as progress:
+        yield progress
+
+
+def _digest(identity: str, queries: Sequence[tuple[int, Query]]) -> str:
+    return hashlib.blake2b(repr((identity, list(queries))).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _resume(progress: BinaryIO, identity: str) -> int:
+    """How many queries are answered; whatever comes after the last complete one is cut off."""
+    lines = progress.read().splitlines(keepends=True)
+    kept, done = 0, 0
+    if lines and _parse(lines[0]) == {"identity": identity}:
+        marks = [(i, entry["done"]) for i, line in enumerate(lines) if "done" in (entry := _parse(line))]
+        last, done = marks[-1] if marks else (0, 0)
+        kept = sum(len(line) for line in lines[: last + 1])
+    progress.truncate(kept)
+    progress.seek(kept)
+    if not kept:
+        progress.write(_line({"identity": identity}).encode())
+        progress.flush()
+    return int(done)
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -131,9 +160,11 @@ def _convert(partial: Path, file: Path, names: Sequence[str]) -> None:
             return
         columns = ", ".join(f"'{name}': '{_COLUMNS[name]}'" for name in names)
         options = "FORMAT csv, HEADER" if file.suffix.casefold() == ".csv" else "FORMAT parquet"
-        with plain_name(partial) as source:
-            rows_of = f"read_json({_quoted(source)}, format = 'newline_delimited', columns = {{{columns}}})"
-            query = f"COPY (SELECT * FROM {rows_of} WHERE rank IS NOT NULL) TO {_quoted(str(target))} ({options})"
+        with plain_name(partial) as source, plain_name(target) as written:
+            lines_of = f"{_quoted(source)}, format = 'newline_delimited', hive_partitioning = false"
+            rows_of = f"read_json({lines_of}, columns = {{{columns}}})"
+            options += ", USE_TMP_FILE false"  # of a name that others can foresee
+            query = f"COPY (SELECT * FROM {rows_of} WHERE rank IS NOT NULL) TO {_quoted(written)} ({options})"
             execute(connect(), query)
 
 

@@ -66,6 +66,7 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
             "--skip-bad-lines), or begin in another folder"
         )
         raise RunFolderError(path, f"this training was begun with another graph ({learned})", remedy)
+    folder.dataset()  # a run whose own data are gone or damaged could be trained, but never opened again
     before = folder.config()
     config = make_config(before.model_dump(mode="json"), _to_the_end(tables), *tables)
     changed = _changed(before, config)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING
 
+from nbfnet.graph.database import execute
 from nbfnet.graph.reading.dialect import Dialect
 from nbfnet.graph.reading.findings import FEW, Finding, counted
-from nbfnet.graph.reading.opening import open_bytes
+from nbfnet.graph.reading.opening import open_bytes, open_text
 from nbfnet.graph.reading.records import RowLines
 
 if TYPE_CHECKING:
     from nbfnet.graph.reading.triplet_table import TripletTable
 
+_MARK = BOM_UTF8.decode()
 _HANDLED = "nothing, they are not read as facts"
 
 
 def report_line_ends(table: TripletTable, part: str, dialect: Dialect, lines: RowLines) -> None:
-    """Report a byte order mark, Windows line ends, comments and blank lines; all of them are handled."""
+    """Report byte order marks, odd line ends, comments and blank lines; all of them are read."""
 
     def note(kind: str, what: str, where: tuple[int, ...], count: int, remedy: str = _HANDLED) -> None:
         table.findings.append(Finding(kind, what, str(lines.path), where, count, remedy, "note"))
@@ -29,15 +32,51 @@ def report_line_ends(table: TripletTable, part: str, dialect: Dialect, lines: Ro
     if b"\r\n" in start:
         what = "the lines end as Windows writes them (CR LF)"
         note("line ends", what, (), 1, "nothing, they are read like any others")
+    if lines.lone_returns and b"\n" in start:  # alone in every line they are how old Macintosh computers wrote
+        _report_lone_returns(table, lines)
+    _report_inner_marks(table, part, lines)
     if dialect.comments:
         what = f"{counted(dialect.comments, 'comment line')} at the beginning"
         note("comments", what, tuple(range(1, 1 + min(dialect.comments, FEW))), dialect.comments)
     if lines.encoding is None and not lines.has_one_line_for_each_row:
         blank, first = 0, []
         with open_bytes(lines.path) as stream:
-            for number, line in enumerate(stream, start=1):
+            for number, line in enumerate(_split(stream, lines.lone_returns > 0), start=1):
                 if not line.strip():
                     blank += 1
                     first += [number] if blank <= FEW else []
         if blank:
             note("blank lines", counted(blank, "blank line"), tuple(first), blank)
+
+
+def _split(stream: IO[bytes], at_returns: bool) -> Iterator[bytes]:
+    """The lines of a file, which carriage returns may end too."""
+    for line in stream:
+        yield from line.splitlines(keepends=True) if at_returns else [line]
+
+
+def _report_lone_returns(table: TripletTable, lines: RowLines) -> None:
+    first: list[int] = []
+    with open_text(lines.path, encoding=lines.encoding) as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.endswith("\r"):
+                first.append(number)
+                if len(first) == FEW:
+                    break
+    what = f"{counted(lines.lone_returns, 'carriage return')} without a line feed, each read as the end of a line"
+    remedy = "end all lines in the same way; if they belong to names, take them out"
+    finding = Finding("line ends", what, str(lines.path), tuple(first), lines.lone_returns, remedy, "important")
+    table.findings.append(finding)
+
+
+def _report_inner_marks(table: TripletTable, part: str, lines: RowLines) -> None:
+    """Report byte order marks that begin a name, as where files were joined; the first of a file is left out anyway."""
+    marked = " OR ".join(f"starts_with({role}, chr({ord(_MARK)}))" for role in ("head", "relation", "tail"))
+    query = f"SELECT rowid FROM triplet WHERE part = ? AND ({marked}) ORDER BY rowid"
+    rows = [row for (row,) in execute(table.connection, query, [part]).fetchall()]
+    if rows:
+        what = f"a byte order mark (U+FEFF), which nobody can see, begins a name of {counted(len(rows), 'line')}"
+        remedy = "take it out of the file: with it and without it are two names"
+        where = table.lines(part, rows[:FEW])
+        finding = Finding("byte order mark", what, str(lines.path), where, len(rows), remedy, "important")
+        table.findings.append(finding)

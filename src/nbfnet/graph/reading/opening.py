@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
 import io
-import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.database import private_folder
 
 
 @contextmanager
@@ -45,20 +46,31 @@ def open_text(
 
 
 @contextmanager
-def even_copy(path: Path, encoding: str | None = None) -> Iterator[Path]:
-    """A copy in UTF-8 with one sort of line end, not compressed.
+def even_copy(path: Path, encoding: str | None = None, *, delimiter: str | None = None) -> Iterator[Path]:
+    """A copy in UTF-8 whose lines end in a line feed, not compressed.
 
-    For text in another encoding, and for CSV files that mix line ends, on which DuckDB's strict reader gives up.
+    For text in another encoding, and for files that mix line ends, on which DuckDB gives up. Where a ``delimiter`` is
+    given, the columns follow CSV, and the line ends in quotes stay as they are.
     """
     errors = "surrogateescape" if encoding is None else "strict"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         even = Path(folder) / "edges.csv"
         with (
-            open_text(path, errors=errors, encoding=encoding, newline=None) as text,
-            even.open("w", encoding="utf-8", errors=errors, newline="\n") as copy,
+            open_text(path, errors=errors, encoding=encoding) as text,
+            even.open("w", encoding="utf-8", errors=errors, newline="") as copy,
         ):
-            shutil.copyfileobj(text, copy)
+            taken: list[str] = []  # the lines of a record
+            lines = _noted(text, taken)
+            for _ in lines if delimiter is None else csv.reader(lines, delimiter=delimiter):
+                copy.writelines([*taken[:-1], taken[-1].rstrip("\r\n"), "\n"])
+                taken.clear()
         yield even
+
+
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    for line in lines:
+        taken.append(line)
+        yield line
 
 
 def _codec(encoding: str | None, path: Path) -> str:
@@ -78,17 +90,27 @@ STATE_ENCODING = (
 )
 
 
-def count_lines(path: Path) -> int:
-    """How many lines a file has.
+class LineCount(NamedTuple):
+    """How many lines a file has, and how many of them end in a carriage return alone."""
+
+    lines: int
+    lone_returns: int
+
+
+def count_lines(path: Path) -> LineCount:
+    """Count the lines, whichever way they end.
 
     A gzip file is unpacked to its end for it, and so checked: DuckDB does not look at the checksum, nor always for a
     missing end.
     """
-    lines, last = 0, b"\n"
+    feeds, returns, pairs, last = 0, 0, 0, b"\n"
     with open_bytes(path) as stream:
         while chunk := stream.read(1 << 20):
-            lines, last = lines + chunk.count(b"\n"), chunk[-1:]
-    return lines + (last != b"\n")
+            feeds += chunk.count(b"\n")
+            returns += chunk.count(b"\r")
+            pairs += chunk.count(b"\r\n") + (last == b"\r" and chunk[:1] == b"\n")
+            last = chunk[-1:]
+    return LineCount(feeds + returns - pairs + (last not in (b"\n", b"\r")), returns - pairs)
 
 
 def is_gzip_name(path: Path) -> bool:
@@ -111,11 +133,12 @@ def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[in
 
 @contextmanager
 def plain_name(path: Path) -> Iterator[str]:
-    """The path for DuckDB: a link to it when it is not UTF-8, or holds characters such as * that match other files."""
-    if not set("*?[]{}") & set(str(path)) and is_utf8(str(path)):
-        yield str(path)
-        return
-    with tempfile.TemporaryDirectory() as folder:
+    """The path for DuckDB: a link to it, because DuckDB reads more into a path than where the file is.
+
+    It takes * for a pattern, a part ``year=2020`` for a column of that value and a leading ~ for the home folder, and
+    cannot take what is not UTF-8.
+    """
+    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         link = Path(folder) / "edges"
         link.symlink_to(path.resolve())
         yield str(link)

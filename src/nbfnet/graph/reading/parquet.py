@@ -30,6 +30,7 @@ def read_parquet(
         if stream.read(4) != b"PAR1":
             remedy = "rename the file to what it is, for example .tsv or .csv"
             raise GraphFormatError("the name says Parquet but the content is not", file=path, remedy=remedy)
+    file = ""
     try:
         with plain_name(path) as file:
             names = [row[0] for row in execute(table.connection, _DESCRIBE, [file]).fetchall()]
@@ -37,10 +38,10 @@ def read_parquet(
             while roles is not None:
                 cells = ", ".join(_cell(name, role) for name, role in zip(names, roles, strict=True) if role != SKIPPED)
                 table.begin(part, roles, Origin(str(path)))
-                table.insert(part, f"(SELECT {cells} FROM read_parquet(?))", [file])
+                table.insert(part, f"(SELECT {cells} FROM read_parquet(?, hive_partitioning=false))", [file])
                 roles = None if columns or columns_by_name(names) else find_roles(table, part)
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].replace(file, str(path))
         raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy="write the file again") from None
     if not columns:
         table.findings += skipped_columns(names, table.columns[part], str(path))
@@ -81,4 +82,4 @@ def _bad_row(table: TripletTable, part: str, bad: int) -> GraphFormatError:
     )
 
 
-_DESCRIBE = "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))"
+_DESCRIBE = "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning=false))"

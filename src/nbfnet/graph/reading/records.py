@@ -50,6 +50,7 @@ class RowLines:
     dialect: Dialect
     encoding: str | None
     total: int  # how many lines the file has
+    lone_returns: int = 0  # how many of them end in a carriage return alone
     rows: int = 0  # how many there are
     rejected: Collection[int] = field(default_factory=set)  # numbers of records, from 1
 

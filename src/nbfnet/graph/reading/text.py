@@ -16,7 +16,15 @@ from nbfnet.graph.reading.findings import Finding, counted
 from nbfnet.graph.reading.header import announce_header, settle_header
 from nbfnet.graph.reading.line_ends import report_line_ends
 from nbfnet.graph.reading.names import BLANKS
-from nbfnet.graph.reading.opening import NOT_UTF8, STATE_ENCODING, count_lines, even_copy, is_gzip_name, plain_name
+from nbfnet.graph.reading.opening import (
+    NOT_UTF8,
+    STATE_ENCODING,
+    LineCount,
+    count_lines,
+    even_copy,
+    is_gzip_name,
+    plain_name,
+)
 from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.records import Record, RowLines, records
 from nbfnet.graph.reading.roles import find_roles
@@ -64,11 +72,16 @@ def read_text(
     report_line_ends(table, part, dialect, lines)
 
 
-def _load(table: TripletTable, part: str, dialect: Dialect, path: Path, encoding: str | None, total: int) -> RowLines:
-    lines = RowLines(path, dialect, encoding, total)
+def _load(
+    table: TripletTable, part: str, dialect: Dialect, path: Path, encoding: str | None, total: LineCount
+) -> RowLines:
+    # In CSV a carriage return in quotes is part of a name, and DuckDB says if there is any other; where the encoding is
+    # not UTF-8 the byte may be half of another character.
+    lone_returns = total.lone_returns if dialect.delimiter in (TAB, SPACE) and encoding is None else 0
+    lines = RowLines(path, dialect, encoding, total.lines, lone_returns)
     table.begin(part, dialect.columns, Origin(str(path), lines, dialect.first_line))
-    if encoding is not None:
-        with even_copy(path, encoding) as copy:
+    if encoding is not None or lone_returns:
+        with even_copy(path, encoding, delimiter=_quoting(dialect)) as copy:
             _insert(table, part, dialect, path, str(copy), copied=True)
     else:
         with plain_name(path) as name:
@@ -89,22 +102,29 @@ def _insert(table: TripletTable, part: str, dialect: Dialect, path: Path, name: 
     packed = is_gzip_name(path) and not copied
     try:
         try:
-            table.insert(part, _lines(dialect, packed), [name])
+            table.insert(part, _lines(dialect, packed, copied), [name])
         except duckdb.InvalidInputException as error:
             if "state machine" not in str(error) or copied:
                 raise
-            with even_copy(path) as even:
-                table.insert(part, _lines(dialect, packed=False), [str(even)])
+            with even_copy(path, delimiter=_quoting(dialect)) as even:
+                table.insert(part, _lines(dialect, packed=False, copied=True), [str(even)])
     except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].replace(name, str(path))
         remedy = "check that the file is what its name says"
         raise GraphFormatError(f"cannot be read: {reason}", file=path, remedy=remedy) from None
 
 
-def _lines(dialect: Dialect, packed: bool) -> str:
+def _quoting(dialect: Dialect) -> str | None:
+    """The delimiter, where a column in quotes may hold line ends."""
+    return None if dialect.delimiter in (TAB, SPACE) else dialect.delimiter
+
+
+def _lines(dialect: Dialect, packed: bool, copied: bool) -> str:
     """SQL for the file's rows, a text column for each role; the one parameter is the file's name."""
     shared = "header=false, auto_detect=false, ignore_errors=true, store_rejects=true, rejects_limit=0, nullstr=''"
+    shared += ", hive_partitioning=false"  # TMPDIR may have a folder named key=value
     shared += f", skip={dialect.skip}" + (", compression='gzip'" if packed else "")
+    shared += r", new_line='\n'" if copied else ""
     if dialect.delimiter in (TAB, SPACE):
         return _whole_lines(dialect, shared)
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.columns)))
