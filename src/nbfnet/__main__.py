@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+
+from nbfnet.training.interrupt import interruptible
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it in the same way while its modules are still being loaded."""
     try:
-        from nbfnet.cli import main as run
+        with interruptible():
+            from nbfnet.cli import main as run
+
+            run()
     except KeyboardInterrupt:
         sys.exit(130)
-    run()
+    finally:  # nothing is left to be stopped
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import signal
@@ -23,6 +24,7 @@ from nbfnet.graph.triplets import Triplets
 from nbfnet.training.loop import train
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin
+from nbfnet.training.step import Optimization
 from nbfnet.training.tensor_file import read_tensors, write_tensors
 
 
@@ -222,6 +224,69 @@ def test_ctrl_c_while_validating_is_followed_by_that_validation(learn, outcome, 
         assert read_tensors(tmp_path / "stopped" / "checkpoint.safetensors")[1]["step"] == 2
     learn(tmp_path / "stopped", knowledge)
     assert outcome(tmp_path / "stopped") == outcome(tmp_path / "whole")
+
+
+def press() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def press_unheard() -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        press()
+
+
+def press_as_another_error() -> None:
+    press_unheard()
+    raise TypeError("a KeyboardInterrupt that compiled code did not hand on")
+
+
+@pytest.mark.parametrize("pressed", [press, press_unheard, press_as_another_error])
+@pytest.mark.parametrize("where", ["compute_gradients", "evaluate"])
+def test_ctrl_c_that_compiled_code_spoils(learn, outcome, tmp_path, knowledge, monkeypatch, pressed, where):
+    """What was computed while it came is not used; what was done before is saved."""
+    learn(tmp_path / "whole", knowledge, epochs=2, validations_per_epoch=2)
+    owner = nbfnet.training.loop if where == "evaluate" else Optimization
+    calls, original = [], getattr(owner, where)
+
+    def spoiled(*arguments, **options):
+        result = original(*arguments, **options)
+        calls.append(1)
+        if len(calls) == 2:
+            pressed()
+        return result
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(owner, where, spoiled)
+            learn(tmp_path / "run", knowledge, epochs=2, validations_per_epoch=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(calls) == 2
+    steps = [read_tensors(tmp_path / name / "checkpoint.safetensors")[1]["step"] for name in ("run", "whole")]
+    assert steps[0] == (steps[1] // 2 if where == "evaluate" else 1)
+    learn(tmp_path / "run", knowledge)
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "whole")
+
+
+def test_an_error_within_a_step_saves_nothing(learn, outcome, tmp_path, knowledge, monkeypatch):
+    """The parameters have moved and the counters have not: such a state is never written, Ctrl-C or not."""
+    learn(tmp_path / "whole", knowledge)
+
+    def fails(self):
+        self.optimizer.step()
+        press()
+        raise MemoryError
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch, pytest.raises(MemoryError):
+            patch.setattr(Optimization, "take_step", fails)
+            learn(tmp_path / "run", knowledge)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    learn(tmp_path / "run", knowledge)
+    assert outcome(tmp_path / "run") == outcome(tmp_path / "whole")
 
 
 def test_ctrl_c_saves_the_very_moment(learn, tmp_path, knowledge):

@@ -17,7 +17,7 @@ from typer.main import get_command, get_group
 from nbfnet.cli.output import accept_any_name, print_text, report_error, show_notes
 from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import leads, show_progress
-from nbfnet.training.interrupt import Terminated, raise_terminated
+from nbfnet.training.interrupt import Terminated, interruptible, raise_terminated
 
 # Each command with what the help page says about it, so that the page needs no module of a command.
 COMMANDS = {
@@ -118,7 +118,8 @@ def main() -> None:
     accept_any_name()
     signal.signal(signal.SIGTERM, raise_terminated)
     try:
-        app(prog_name="nbfnet")
+        with interruptible():
+            app(prog_name="nbfnet")
     except NbfnetError as error:
         report_error(error)
         sys.exit(2)
@@ -130,7 +131,5 @@ def main() -> None:
             raise
         report_error("there is not enough memory for this: lower training.batch_size, training.negatives or model.dim")
         sys.exit(2)
-    except Terminated:
-        sys.exit(143)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except KeyboardInterrupt as interrupt:
+        sys.exit(143 if isinstance(interrupt, Terminated) else 130)

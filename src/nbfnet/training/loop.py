@@ -19,7 +19,7 @@ from nbfnet.graph.graph import Dataset
 from nbfnet.progress import stage
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import load_checkpoint, save_checkpoint
-from nbfnet.training.interrupt import uninterrupted
+from nbfnet.training.interrupt import Interrupts, interruptible, uninterrupted
 from nbfnet.training.log import Log
 from nbfnet.training.run_folder import RunFolder, initial_network
 from nbfnet.training.step import Optimization
@@ -56,7 +56,8 @@ def train(
             folder.update(config=config.model_dump(mode="json"))
         training = _Training(folder, dataset, config, team, listener)
         try:
-            training.run(np.inf if hours is None else 3600 * hours)
+            with interruptible() as interrupts:
+                training.run(np.inf if hours is None else 3600 * hours, interrupts)
         except KeyboardInterrupt:
             training.save()
             raise
@@ -86,8 +87,10 @@ class _Training:
         validations = min(self.config.validations_per_epoch, self.epochs.length)
         self.validate_after = {-(-self.epochs.length * part // validations) for part in range(1, validations + 1)}
         self.last_save = time.monotonic()
+        self.interrupts = Interrupts()
 
-    def run(self, seconds: float) -> None:
+    def run(self, seconds: float, interrupts: Interrupts) -> None:
+        self.interrupts = interrupts
         if not self.progress.step:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
         # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
@@ -146,6 +149,7 @@ class _Training:
         batch = self.epochs.batch(progress.epoch, progress.batch)
         try:
             loss = self.optimization.compute_gradients(batch)
+            self.interrupts.raise_asked()  # so that an error within a step is never taken for an interrupt between two
             with uninterrupted():
                 self.optimization.take_step()
                 progress.batch, progress.step = progress.batch + 1, progress.step + 1
@@ -166,6 +170,7 @@ class _Training:
             "training_seconds": self.progress.seconds,
             "validation_seconds": time.monotonic() - begin,
         }
+        self.interrupts.raise_asked()
         with uninterrupted():
             self._record(entry)
 
