@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,14 @@ def _table(results: list[dict[str, Any]]) -> str:
         of_note.setdefault(result.get("note", ""), []).append(result["experiment"])
     notes = [f"\n{', '.join(names)}: {note}\n" for note, names in of_note.items() if note]
     curves = [_curve(result) for result in results if not _is_done(result)]
-    return "\n".join(rows) + "\n" + "".join(notes + curves)
+    return "\n".join(rows) + "\n" + _protocols(results) + "".join(notes + curves)
+
+
+def _protocols(results: list[dict[str, Any]]) -> str:
+    """How the numbers of a table were measured, as the results state it."""
+    seeds = [seed for result in results for seed in result["seeds"]]
+    stated = sorted({f"{re.sub(r', seed [0-9]+$', '', seed['protocol'])}; ties {seed['ties']}" for seed in seeds})
+    return "".join(f"\nProtocol: {protocol}.\n" for protocol in stated)
 
 
 def _row(result: dict[str, Any], metric: str) -> str:
@@ -100,12 +108,12 @@ def _is_done(result: dict[str, Any]) -> bool:
 
 
 def _curve(result: dict[str, Any]) -> str:
-    """The learning curve of a run that can be gone on with, beside what the paper's network has in the end."""
+    """The learning curve of a run that can be resumed, beside what the paper's network has in the end."""
     name, paper, seed = result["experiment"], result["paper"], result["seeds"][0]
     metric = next(metric for metric in ("mrr", "auroc", *paper) if metric in paper)
     points = [f"| {point['epoch']:.3g} | {point[metric]:.3f} |" for point in seed["curve"]]
     return (
-        f"\n{name} so far, to be gone on with by `nbfnet reproduce experiments/{name}.toml`; the paper's network has "
+        f"\n{name} so far, to be resumed by `nbfnet reproduce experiments/{name}.toml`; the paper's network has "
         f"{paper[metric]:.3f} on test in the end:\n\n| epoch | valid {metric} |\n| --- | --- |\n"
         + "".join(f"{point}\n" for point in points)
     )

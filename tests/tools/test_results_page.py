@@ -18,6 +18,8 @@ def result(name="cora", table="homo_result", values=((0.95, 0.96), (0.97, 0.98))
         {
             "metrics": {"auroc": auroc, "ap": ap, "extra": 1.0},
             "epochs": epochs,
+            "protocol": f"links against pairs, seed {i}",
+            "ties": "realistic",
             "training_seconds": 90.0 + 60 * i,
             "curve": [{"epoch": 0.5, "auroc": 0.8}, {"epoch": 1.0, "auroc": 0.9}],
         }
@@ -118,3 +120,8 @@ def test_a_run_that_is_not_done_shows_its_learning_curve_beside_the_paper(page):
     assert "cora so far" in text and "`nbfnet reproduce experiments/cora.toml`" in text and "has 0.956 on test" in text
     assert "| epoch | valid auroc |\n| --- | --- |\n| 0.5 | 0.800 |\n| 1 | 0.900 |\n" in text
     assert "citeseer so far" not in text
+
+
+def test_a_table_says_how_it_was_measured(page):
+    text = page.render([result(), result(name="pubmed")])
+    assert text.count("Protocol: links against pairs; ties realistic.") == 1
