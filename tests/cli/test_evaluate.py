@@ -213,8 +213,9 @@ def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
 
 def test_a_run_of_a_device_that_is_not_here(nbfnet, runs, tmp_path):
     run = shutil.copytree(runs / "knowledge", tmp_path / "run")
-    manifest = run / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"device": "cpu"', '"device": "cuda:99"'))
+    folder = RunFolder.open(run)
+    folder.manifest["config"]["training"]["device"] = "cuda:99"
+    folder.update(config=folder.manifest["config"])
     document = nbfnet("evaluate", run, "--json").document
     assert document["metrics"] == nbfnet("evaluate", runs / "knowledge", "--json").document["metrics"]
 

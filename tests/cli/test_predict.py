@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import nbfnet as package
+from nbfnet.training.run_folder import RunFolder
 
 HUB, PART = "北京 市", "has part"
 
@@ -293,7 +294,6 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
     assert before() == 0
     # The same weights for another graph, or with another calibration, give other answers.
     interrupted()
-    manifest = json.loads((base / "manifest.json").read_text(encoding="utf-8"))
-    manifest["calibration"] = {"method": "none", "epoch": manifest["metrics"]["epoch"]}
-    (base / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    folder = RunFolder.open(base)
+    folder.update(calibration={"method": "none", "epoch": folder.manifest["metrics"]["epoch"]})
     assert before() == 0
