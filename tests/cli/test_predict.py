@@ -270,13 +270,15 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
 
     def identity_line(folder):
         from nbfnet.cli.predict import _identity
+        from nbfnet.prediction.answer_file import _digest
         from nbfnet.prediction.asking import Wanted
         from nbfnet.prediction.query_file import read_queries
         from nbfnet.run import Run
 
-        first = read_queries(queries, Run.open(folder).graph)[0]
+        asked = list(enumerate(read_queries(queries, Run.open(folder).graph), start=1))
         sources = [folder, None, None, queries]
-        return json.dumps({"identity": _identity(sources, Wanted(), (1, first), False, False, None)})
+        identity = _identity(sources, Wanted(), asked[0], False, False, None)
+        return json.dumps({"identity": _digest(identity, asked)})
 
     def before(*options, folder=base):
         answer = nbfnet("predict", folder, "--queries", queries, "-o", file, *options, "--json")

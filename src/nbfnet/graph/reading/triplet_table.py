@@ -177,17 +177,18 @@ class TripletTable:
 
 def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array as text or numbers: DuckDB would guess what an array of objects holds from the first of them."""
-    if isinstance(array, np.ma.MaskedArray):
-        if array.mask.any():  # what is masked is missing
-            array = array.astype(object).filled(None)
-        array = np.asarray(array)
+    if isinstance(array, np.ma.MaskedArray):  # what is masked is missing
+        masked, array = np.ma.getmaskarray(array), array.data
+        if masked.any():
+            array = array.astype(object)
+            array[masked] = None
     if array.dtype.kind not in "UO":
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if role == "weight":
         return np.fromiter((_number(cell) for cell in array), dtype=np.float64, count=len(array))
     names = np.empty(len(array), dtype=object)
     for row, cell in enumerate(map(_number_of_tensor, array)):
-        if isinstance(cell, list | dict | set | np.ndarray) or _is_tensor(cell):
+        if cell is not np.ma.masked and (isinstance(cell, list | dict | set | np.ndarray) or _is_tensor(cell)):
             what = f"row {row + 1}: the {role} is a {type(cell).__name__}, not a name"
             raise GraphFormatError(what, text=repr(cell), remedy="give text or a number for every name")
         names[row] = None if _is_missing(cell) else str(cell)
