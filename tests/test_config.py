@@ -176,3 +176,22 @@ def test_files(tmp_path):
     for path in (tmp_path / "gone.toml", tmp_path):
         with pytest.raises(ConfigError, match="give a TOML file"):
             read_toml(path)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "model.layers=4\nhidden=3",
+        "model.layers=4\n[training]\nseed=1",
+        "model.message=trans\ne",
+        'model.message="""a\nb"""',
+    ],
+)
+def test_a_value_of_several_lines_is_refused(setting):
+    """The second line was dropped without a word."""
+    with pytest.raises(ConfigError, match="a value is one line"):
+        parse_settings([setting])
+
+
+def test_a_list_may_have_several_lines():
+    assert parse_settings(["model.hidden=[4,\n 8]"]) == {"model": {"hidden": [4, 8]}}

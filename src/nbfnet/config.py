@@ -151,18 +151,21 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
         key, equals, text = setting.partition("=")
         if not (key.strip() and equals and text.strip()):
             raise ConfigError(f"--set {setting!r}: write a key and a value, for example --set model.layers=4")
-        value: Any = _parse_value(text.strip())
+        value: Any = _parse_value(setting, text.strip())
         for part in reversed(key.strip().split(".")):
             value = {part: value}
         _merge(table, value)
     return table
 
 
-def _parse_value(text: str) -> Any:
+def _parse_value(setting: str, text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        table = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        return None if text == "none" else text
+        table = {"value": None if text == "none" else text}
+    if table.keys() != {"value"} or (isinstance(table["value"], str) and "\n" in text):
+        raise ConfigError(f"--set {setting!r}: a value is one line; give every key a --set of its own")
+    return table["value"]
 
 
 def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:

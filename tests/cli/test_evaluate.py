@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 import shutil
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.store import write_store
 from nbfnet.training.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -148,7 +149,10 @@ def test_the_held_out_links_that_are_not_asked_are_known_answers(nbfnet, runs, s
 def test_queries_by_readable_names(nbfnet, runs, small, tmp_path):
     names = {f"e{i}": f"Thing {i}" for i in range(20)}
     shutil.copytree(runs / "knowledge", tmp_path / "run")
-    (tmp_path / "run" / "data" / "train" / "entities" / "labels.json").write_text(json.dumps(names))
+    shutil.rmtree(tmp_path / "run" / "data")
+    learned = RunFolder.open(runs / "knowledge").dataset()
+    labelled = dataclasses.replace(learned.train, entities=learned.train.entities.with_labels(names))
+    write_store(dataclasses.replace(learned, train=labelled), tmp_path / "run" / "data")
     lines = [line.split() for line in (small.knowledge / "test.txt").read_text().splitlines()]
     readable = "".join(f"{names.get(h, h)}\t{r}\t{names.get(t, t)}\n" for h, r, t in lines)
     assert "Thing" in readable
@@ -213,8 +217,9 @@ def test_questions_that_cannot_be_asked(nbfnet, runs, small, tmp_path):
 
 def test_a_run_of_a_device_that_is_not_here(nbfnet, runs, tmp_path):
     run = shutil.copytree(runs / "knowledge", tmp_path / "run")
-    manifest = run / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"device": "cpu"', '"device": "cuda:99"'))
+    folder = RunFolder.open(run)
+    folder.manifest["config"]["training"]["device"] = "cuda:99"
+    folder.update(config=folder.manifest["config"])
     document = nbfnet("evaluate", run, "--json").document
     assert document["metrics"] == nbfnet("evaluate", runs / "knowledge", "--json").document["metrics"]
 

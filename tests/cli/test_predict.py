@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import nbfnet as package
+from nbfnet.training.run_folder import RunFolder
 
 HUB, PART = "北京 市", "has part"
 
@@ -269,13 +270,15 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
 
     def identity_line(folder):
         from nbfnet.cli.predict import _identity
+        from nbfnet.prediction.answer_file import _digest
         from nbfnet.prediction.asking import Wanted
         from nbfnet.prediction.query_file import read_queries
         from nbfnet.run import Run
 
-        first = read_queries(queries, Run.open(folder).graph)[0]
+        asked = list(enumerate(read_queries(queries, Run.open(folder).graph), start=1))
         sources = [folder, None, None, queries]
-        return json.dumps({"identity": _identity(sources, Wanted(), (1, first), False, False, None)})
+        identity = _identity(sources, Wanted(), asked[0], False, False, None)
+        return json.dumps({"identity": _digest(identity, asked)})
 
     def before(*options, folder=base):
         answer = nbfnet("predict", folder, "--queries", queries, "-o", file, *options, "--json")
@@ -293,9 +296,8 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
     assert before() == 0
     # The same weights for another graph, or with another calibration, give other answers.
     interrupted()
-    manifest = json.loads((base / "manifest.json").read_text(encoding="utf-8"))
-    manifest["calibration"] = {"method": "none", "epoch": manifest["metrics"]["epoch"]}
-    (base / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    folder = RunFolder.open(base)
+    folder.update(calibration={"method": "none", "epoch": folder.manifest["metrics"]["epoch"]})
     assert before() == 0
 
 

@@ -89,3 +89,17 @@ def test_how_far_a_query_is_can_be_asked():
     done.set()
     watcher.join()
     assert any(0 < share < 100 for share in shares)
+
+
+def test_temporary_files_lie_in_a_folder_of_this_process_that_is_gone_at_the_end(tmp_path):
+    program = (
+        "import os, nbfnet.graph.database as d; c = d.connect(); place = d.private_folder();"
+        "print(d.execute(c, 'SELECT current_setting(\\'temp_directory\\')').fetchone()[0] == str(place));"
+        "print(oct(os.stat(place).st_mode & 0o777), os.fork() and os.wait() and d.private_folder() == place)"
+    )
+    environment = dict(os.environ) | {"TMPDIR": str(tmp_path)}
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=180, env=environment
+    )
+    assert "0o700 True" in shown.stdout and "False" not in shown.stdout, shown.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -337,3 +337,37 @@ def test_pyg_data_without_edges(pyg: ModuleType) -> None:
         with pytest.raises(GraphFormatError) as caught:
             read(data)
         assert caught.value.remedy
+
+
+def test_masked_values_are_missing() -> None:
+    """What lies under a mask is not data."""
+    columns = np.ma.masked_array([["a", "r", "b"], ["c", "r", "secret"]], mask=[[0, 0, 0], [0, 0, 1]])
+    with pytest.raises(GraphFormatError, match="row 2: a name is empty"):
+        read(columns)
+    graph = read(columns, skip_bad_lines=True)
+    assert list(graph.entities) == ["a", "b"] and graph.skipped_lines == 1
+    numbers = np.ma.masked_array([[1, 2], [3, 999]], mask=[[0, 0], [0, 1]])
+    assert list(read(numbers, skip_bad_lines=True).entities) == ["1", "2"]
+    assert list(read(np.ma.masked_array([[1, 2], [3, 4]])).entities) == ["1", "2", "3", "4"]
+    with pytest.raises(GraphFormatError, match="row 2: a name is empty"):
+        read([("a", "b"), ("c", np.ma.masked)])
+
+
+def test_masked_weights_are_missing() -> None:
+    rows = np.ma.masked_array([[0, 1, 0.5], [1, 2, 7.0]], mask=[[0, 0, 0], [0, 0, 1]])
+    graph = read(rows, columns=["head", "tail", "weight"], skip_bad_lines=True)
+    assert graph.triplets.weight is not None and graph.triplets.weight.tolist() == [0.5]
+
+
+def test_tensors_are_the_numbers_that_they_hold() -> None:
+    import torch
+
+    edges = torch.tensor([[0, 1], [1, 2], [10, 0]])
+    for source in (edges, edges.tolist(), [(u, v) for u, v in edges], [tuple(row.numpy()) for row in edges]):
+        graph = read(source)
+        assert list(graph.entities) == ["0", "1", "2", "10"]
+        assert graph.triplets.head.tolist() == [0, 1, 3]
+    weighted = read([("a", "b", torch.tensor(0.5)), ("b", "c", torch.tensor(2.0))], columns=["head", "tail", "weight"])
+    assert weighted.triplets.weight is not None and weighted.triplets.weight.tolist() == [0.5, 2.0]
+    with pytest.raises(GraphFormatError, match="row 1: the tail is a Tensor, not a name"):
+        read([("a", torch.tensor([1, 2])), ("b", torch.tensor([3, 4]))])

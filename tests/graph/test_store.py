@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from nbfnet.errors import GraphFormatError
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.leakage import report_leakage
+from nbfnet.graph.loading import open_source
 from nbfnet.graph.store import is_store, new_folder, read_store, write_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -175,7 +177,6 @@ FILES = [
     *("train/relations/offsets.npy", "train/entities/labels.json", "train/type_of_entity.npy"),
     *("test_graph/entities/text.npy", "test_graph/type_of_entity.npy", "test_graph_valid/head.npy"),
 ]
-OPTIONAL = ("train/weight.npy", "train/entities/labels.json")  # nothing says that they should be there
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
     "empty": lambda path: path.write_bytes(b""),
@@ -190,8 +191,6 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("file", FILES)
 def test_a_damaged_file_is_refused(file: str, damage: str, store: Path) -> None:
-    if damage == "missing" and file in OPTIONAL:
-        pytest.skip("a store without it is whole")
     DAMAGE[damage](store / file)
     with pytest.raises(GraphFormatError) as caught:
         read_store(store)
@@ -290,6 +289,65 @@ def test_what_is_not_a_store(tmp_path: Path) -> None:
         assert not is_store(folder)
         with pytest.raises(GraphFormatError):
             read_store(folder)
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file != "store.json"])
+def test_a_flipped_bit_is_found_with_its_file(file: str, store: Path) -> None:
+    content = bytearray((store / file).read_bytes())
+    content[-1] ^= 1
+    (store / file).write_bytes(content)
+    with pytest.raises(GraphFormatError, match=f"{re.escape(file)} is not what was written"):
+        read_store(store, check=True)
+    with pytest.raises(GraphFormatError, match=f"{re.escape(file)} is not what was written"):
+        open_source(store)
+
+
+@pytest.mark.parametrize("place", ["name", "split", "kind", "number"])
+def test_an_edited_manifest_is_refused(place: str, store: Path) -> None:
+    text = (store / "store.json").read_text()
+    old, new = {
+        "name": ('"ind"', '"and"'),
+        "split": ("by hand", "by mind"),
+        "kind": ('"knowledge"', '"homogeneous"'),
+        "number": ('"bytes": 1', '"bytes": 2'),
+    }[place]
+    assert old in text
+    (store / "store.json").write_text(text.replace(old, new))
+    with pytest.raises(GraphFormatError, match=r"store\.json is not what was written"):
+        read_store(store)
+
+
+def test_a_file_of_weights_or_labels_from_elsewhere_is_refused(tmp_path: Path) -> None:
+    write_store(dataset_of("unweighted"), tmp_path / "store")
+    np.save(tmp_path / "store" / "train" / "weight.npy", np.ones(3))
+    with pytest.raises(GraphFormatError, match=r"train/weight\.npy was not written"):
+        read_store(tmp_path / "store")
+
+
+def without_checksums(store: Path) -> None:
+    """As stores were before."""
+    manifest = json.loads((store / "store.json").read_text())
+    del manifest["files"], manifest["checksum"]
+    (store / "store.json").write_text(json.dumps(manifest))
+
+
+def test_a_store_without_checksums_still_opens(store: Path) -> None:
+    without_checksums(store)
+    assert_same(read_store(store, check=True), dataset_of("inductive"))
+
+
+def test_offsets_that_fall_and_doubled_names_are_refused_without_checksums_too(store: Path) -> None:
+    without_checksums(store)
+    text = np.load(store / "test_graph/entities/text.npy")
+    np.save(store / "test_graph/entities/text.npy", np.full_like(text, ord("y")))
+    read_store(store)
+    with pytest.raises(GraphFormatError, match="the same name"):
+        read_store(store, check=True)
+    offsets = np.load(store / "train/entities/offsets.npy")
+    offsets[2] = offsets[1] - 1
+    np.save(store / "train/entities/offsets.npy", offsets)
+    with pytest.raises(GraphFormatError, match=r"train/entities/offsets\.npy falls"):
+        read_store(store)
 
 
 # Writing.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 
@@ -12,6 +11,7 @@ import nbfnet
 from nbfnet.errors import EvaluationError, NbfnetError
 from nbfnet.prediction.asking import Wanted, ask
 from nbfnet.prediction.loading import open_predictor
+from nbfnet.training.run_folder import RunFolder
 
 ALL = Wanted(k=999)
 HUB = "北京 市"
@@ -44,9 +44,9 @@ def by_name(answers):
 
 def test_where_a_network_was_trained_need_not_be_where_it_is_asked(sigmoid_run, tmp_path):
     shutil.copytree(sigmoid_run.folder.path, tmp_path / "run")
-    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
-    manifest["config"]["training"]["device"] = "cuda:77"
-    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    folder = RunFolder.open(tmp_path / "run")
+    folder.manifest["config"]["training"]["device"] = "cuda:77"
+    folder.update(config=folder.manifest["config"])
     query = QUERIES[0]
     expected = by_name(sigmoid_run.predict(*query))
     assert by_name(ask(open_predictor([tmp_path / "run"]), *query, Wanted())) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 
@@ -13,6 +14,7 @@ from nbfnet.config import ModelConfig, make_config
 from nbfnet.errors import ConfigError, GraphFormatError, NbfnetError, RunFolderError
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.fingerprint import fingerprint
+from nbfnet.graph.store import write_store
 from nbfnet.training.defaults import default_config
 from nbfnet.training.run_folder import RunFolder, initial_network
 from nbfnet.training.tensor_file import read_tensors, write_tensors
@@ -82,8 +84,10 @@ def test_a_manifest_that_is_none(path, content):
         RunFolder.open(path)
 
 
-def edit(path, *keys, value=None, remove=False):
+def edit(path, *keys, value=None, remove=False, signed=False):
     manifest = json.loads((path / "manifest.json").read_text())
+    if not signed:
+        manifest.pop("digests", None)  # as manifests were before
     table = manifest
     for key in keys[:-1]:
         table = table[key]
@@ -193,8 +197,8 @@ def test_a_number_that_stands_for_no_name(path, name, number):
 
 
 def test_data_of_another_training_is_refused(path, knowledge):
-    ids = np.load(path / "data" / "test" / "head.npy")
-    np.save(path / "data" / "test" / "head.npy", (ids + 1) % knowledge.train.num_nodes)
+    shutil.rmtree(path / "data")
+    write_store(dataclasses.replace(knowledge, test=knowledge.valid), path / "data")
     with pytest.raises(RunFolderError, match="of another training"):
         RunFolder.open(path).dataset()
 
@@ -234,3 +238,54 @@ def test_arrays_that_are_pickles_are_never_loaded(path, tmp_path):
     with pytest.raises(RunFolderError, match="data"):
         RunFolder.open(path).dataset()
     assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("config", "model", "layers"), 3),
+        (("config", "training", "seed"), 7),
+        (("config", "training", "device"), "cuda:3"),
+        (("calibration",), {"epoch": 1, "logit": [0.0], "probability": [1.0]}),
+        (("calibration", "probability"), [0.25, 0.75]),
+        (("calibration",), None),
+    ],
+)
+def test_an_edited_configuration_or_calibration_is_refused_by_name(path, keys, value):
+    if keys[0] == "calibration" and value is not None and len(keys) == 1:
+        pass  # there is none yet: one that somebody adds is refused too
+    else:
+        calibration = {"epoch": 1, "logit": [-1.0, 1.0], "probability": [0.125, 0.5]}
+        RunFolder.open(path).update(calibration=calibration)
+    RunFolder.open(path).config()
+    edit(path, *keys, value=value, signed=True)
+    with pytest.raises(RunFolderError, match=f"its key '{keys[0]}' was edited"):
+        RunFolder.open(path)
+    edit(path, "made_by", value={}, signed=False)
+    assert RunFolder.open(path)  # without digests, as manifests were before
+
+
+def test_digests_that_are_damaged_are_refused(path):
+    for value in ({}, [], "text", {"config": 3}):
+        edit(path, "digests", value=value, signed=True)
+        with pytest.raises(RunFolderError, match="'config' was edited"):
+            RunFolder.open(path)
+
+
+def test_no_number_in_a_manifest_is_a_bare_nan(path):
+    RunFolder.open(path).update(calibration={"epoch": 1, "logit": [], "probability": [], "error": float("nan")})
+
+    def refuse(text):
+        raise AssertionError(text)
+
+    manifest = json.loads((path / "manifest.json").read_text(), parse_constant=refuse)
+    assert manifest["calibration"]["error"] is None
+    assert RunFolder.open(path).manifest == manifest
+
+
+def test_the_damaged_file_of_the_data_is_named(path):
+    content = bytearray((path / "data" / "train" / "relation.npy").read_bytes())
+    content[-1] ^= 0x40
+    (path / "data" / "train" / "relation.npy").write_bytes(content)
+    with pytest.raises(RunFolderError, match=r"train/relation\.npy is not what was written"):
+        RunFolder.open(path).dataset()

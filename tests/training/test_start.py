@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
 
 from nbfnet.errors import ConfigError, RunFolderError, SamplingError, TrainingError, UnknownNameError
+from nbfnet.graph.store import write_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.training.start import begin, has_device, resume
 
@@ -135,3 +137,23 @@ def test_a_graph_of_one_edge_is_learned(learn, tmp_path, graph_of, dataset_of, r
     dataset = dataset_of(graph_of(3, 1, rows, kind), valid=links([1, 0, 2]))
     learn(tmp_path / "run", dataset, heard.append, epochs=2, negatives=1)
     assert len(heard) == 2 and all(np.isfinite(entry["loss"]) for entry in heard)
+
+
+@pytest.mark.parametrize("damage", ["gone", "of another graph", "a flipped byte"])
+def test_a_training_whose_own_data_are_wrong_does_not_go_on(learn, tmp_path, knowledge, homogeneous, damage):
+    """It could be trained with the graph that is given, and never be opened again."""
+    learn(tmp_path / "run", knowledge, epochs=1)
+    data = tmp_path / "run" / "data"
+    if damage == "a flipped byte":
+        file = data / "train" / "tail.npy"
+        content = bytearray(file.read_bytes())
+        content[-4] ^= 1
+        file.write_bytes(content)
+    else:
+        shutil.rmtree(data)
+    if damage == "of another graph":
+        write_store(homogeneous, data)
+    before = contents(tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"data: [\s\S]*what to do"):
+        learn(tmp_path / "run", knowledge, epochs=2)
+    assert contents(tmp_path / "run") == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+from nbfnet.strict_json import strict_json
 
 _ENDLESS = 10_000  # columns, where nothing says how wide the output may be
 # A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.
@@ -38,7 +39,7 @@ def accept_any_name() -> None:
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """One JSON document on standard output, and nothing else there."""
     unicode = (getattr(sys.stdout, "encoding", None) or "").casefold().startswith("utf")
-    typer.echo(json.dumps(document, ensure_ascii=not unicode, indent=2).translate(_JSON_CONTROL))
+    typer.echo(strict_json(document, ensure_ascii=not unicode, indent=2).translate(_JSON_CONTROL))
 
 
 def report_error(error: object) -> None:

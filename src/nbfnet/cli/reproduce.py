@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +40,7 @@ def reproduce(
     from nbfnet.distributed import gather_team
     from nbfnet.graph.atomic import replacing
     from nbfnet.prediction.calibrating import calibrate_run
+    from nbfnet.strict_json import strict_json
     from nbfnet.training.reproduction import Reproduction
     from nbfnet.training.start import check_device
 
@@ -56,7 +56,7 @@ def reproduce(
         )
         if team.leads:
             with replacing(results / f"{experiment.stem}.json") as partial:
-                partial.write_text(json_format.dumps(document, indent=2) + "\n", encoding="utf-8")
+                partial.write_text(strict_json(document, indent=2) + "\n", encoding="utf-8")
             print_json(document) if json else _print(document)
 
 

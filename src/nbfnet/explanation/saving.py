@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +10,14 @@ from nbfnet.errors import ExplanationError
 from nbfnet.explanation.drawing import draw_html, draw_svg
 from nbfnet.explanation.rendering import check_can_render, render_pdf, render_png
 from nbfnet.graph.atomic import replacing
+from nbfnet.strict_json import strict_json
 
 if TYPE_CHECKING:
     from nbfnet.explanation.explanation import Explanation
 
 
 def _json(explanation: Explanation) -> bytes:
-    return (json.dumps(explanation.to_dict(), ensure_ascii=False, indent=2) + "\n").encode()
+    return (strict_json(explanation.to_dict(), ensure_ascii=False, indent=2) + "\n").encode()
 
 
 _FORMATS: dict[str, Callable[[Explanation], bytes]] = {

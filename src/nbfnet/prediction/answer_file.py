@@ -19,6 +19,7 @@ from nbfnet.graph.database import connect, execute, private_folder
 from nbfnet.graph.reading.opening import plain_name
 from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
+from nbfnet.strict_json import strict_json
 
 FORMATS = (".csv", ".parquet", ".jsonl")
 _COLUMNS = {
@@ -140,7 +141,7 @@ def _resume(progress: BinaryIO, identity: str) -> int:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+    return strict_json(row, ensure_ascii=False) + "\n"
 
 
 def _parse(line: bytes) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ class Log:
         try:
             with self._file.open("ab") as file:
                 file.write(json.dumps(entry).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())  # before a checkpoint that counts these bytes
                 return file.tell()
         except OSError as error:
             raise write_error(self._file, error) from None

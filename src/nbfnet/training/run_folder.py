@@ -29,10 +29,12 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.store import fill_store, read_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.strict_json import strict_json
 from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
 
 MAY_CHANGE = {"epochs", "patience", "checkpoint_minutes", "device"}  # what --resume may change
 FORMAT, VERSION = "nbfnet-run", 1
+_SIGNED = ("config", "calibration")
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
 _NOT_A_RUN, _RESTORE = "give a folder that 'nbfnet train' wrote", "restore it from a copy, or train again"
 
@@ -102,6 +104,7 @@ class RunFolder:
             "metrics": {},
         }
         manifest["id"] = _id(manifest["dataset"]["fingerprint"], config)
+        _sign(manifest)
         with new_folder(path) as draft:
             fill_store(dataset, draft / DATA)
             description = {"epoch": 0, "training": manifest["id"]}
@@ -136,6 +139,7 @@ class RunFolder:
         except ValidationError as error:
             key = error.errors()[0]["loc"][0]
             raise RunFolderError(file, f"its key {key!r} is missing or damaged", _RESTORE) from None
+        _check_signed(file, manifest)
         return cls(path, manifest)
 
     @property
@@ -151,11 +155,14 @@ class RunFolder:
         """The graph it learned from, and its links."""
         try:
             dataset = read_store(self.path / DATA)
+            if fingerprint(dataset) != self.manifest["dataset"]["fingerprint"]:
+                read_store(self.path / DATA, check=True)  # names the file, if it is one
+                raise RunFolderError(self.path / DATA, "it is damaged, or of another training", _RESTORE)
+        except RunFolderError:
+            raise
         except NbfnetError as error:
             what = str(error).partition("\n")[0].removeprefix(f"{self.path / DATA}: ")
             raise RunFolderError(self.path / DATA, what, _RESTORE) from None
-        if fingerprint(dataset) != self.manifest["dataset"]["fingerprint"]:
-            raise RunFolderError(self.path / DATA, "it is damaged, or of another training", _RESTORE)
         return dataset
 
     def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
@@ -182,6 +189,7 @@ class RunFolder:
     def update(self, **entries: Any) -> None:
         """Replace some entries of the manifest, and no other that was written meanwhile."""
         self.manifest.update({**RunFolder.open(self.path).manifest, **entries})
+        _sign(self.manifest)
         try:
             _write_json(self.path / MANIFEST, self.manifest)
         except OSError as error:
@@ -204,6 +212,26 @@ def _id(fingerprint: str, config: Config) -> str:
     return hashlib.blake2b(json.dumps([fingerprint, lasting]).encode(), digest_size=16).hexdigest()
 
 
+def _sign(manifest: dict[str, Any]) -> None:
+    """Note a digest of what a training or a prediction depends on and nothing else would show to be edited."""
+    manifest["digests"] = {key: _digest(manifest[key]) for key in _SIGNED if key in manifest}
+
+
+def _check_signed(file: Path, manifest: dict[str, Any]) -> None:
+    digests = manifest.get("digests")
+    if digests is None:
+        return  # written before manifests had digests
+    for key in _SIGNED:
+        signed = digests.get(key) if isinstance(digests, dict) else None
+        if signed != (_digest(manifest[key]) if key in manifest else None):
+            remedy = f"{_RESTORE}; 'nbfnet train --set' and '--config' change a configuration"
+            raise RunFolderError(file, f"its key {key!r} was edited: the run is not of what it states", remedy)
+
+
+def _digest(value: object) -> str:
+    return hashlib.blake2b(strict_json(value, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
 def _write_json(file: Path, document: dict[str, Any]) -> None:
     with replacing(file) as partial:
-        partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        partial.write_text(strict_json(document, indent=2) + "\n", encoding="utf-8")

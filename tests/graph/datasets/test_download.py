@@ -219,7 +219,7 @@ def test_nobody_listening_is_an_error_with_a_way_out(file_server, tmp_path):
 def test_a_full_disk_is_noticed_before_it_is_full(file_server, tmp_path):
     file_server.claimed_length = 10**18
     with pytest.raises(DownloadError, match="make room"):
-        fetch(file_server.put("file.bin", CONTENT), tmp_path / "file.bin")
+        download(file_server.put("file.bin", CONTENT), tmp_path / "file.bin", sha256(CONTENT), largest=10**19)
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_with_a_way_out(file_server, tmp_path):
@@ -263,3 +263,26 @@ def test_ctrl_c_keeps_what_has_arrived(file_server, tmp_path):
     assert target.read_bytes() == CONTENT
     assert file_server.requests[-1] == ("file.bin", f"bytes={len(kept)}-")
     assert_only(target)
+
+
+@pytest.mark.parametrize("lengths", [True, False])
+def test_a_file_that_is_too_large_is_not_kept(file_server, tmp_path, lengths):
+    """Whether the server says how long it is, or just goes on."""
+    file_server.lengths = lengths
+    url = file_server.put("file.bin", CONTENT)
+    with pytest.raises(DownloadError, match="more than 299,999 bytes"):
+        download(url, tmp_path / "file.bin", sha256(CONTENT), largest=len(CONTENT) - 1)
+    assert list(tmp_path.iterdir()) == []
+    assert len(file_server.requests) == 1
+    download(url, tmp_path / "file.bin", sha256(CONTENT), largest=len(CONTENT))
+
+
+def test_a_link_is_not_written_through(file_server, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_bytes(CONTENT[:1000])
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "file.bin.part").symlink_to(precious)
+    (tmp_path / "data" / "file.bin.part.version").write_text('"first"')
+    fetch(file_server.put("file.bin", CONTENT, '"first"'), tmp_path / "data" / "file.bin")
+    assert precious.read_bytes() == CONTENT[:1000]
+    assert_only(tmp_path / "data" / "file.bin")

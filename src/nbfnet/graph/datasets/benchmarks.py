@@ -156,7 +156,9 @@ def _wikikg90m() -> RegistryEntry:
         description="Wikidata of 2020",
         source="Open Graph Benchmark, Hu et al. 2021 (CC0)",
         statistics=Statistics(87_143_637, 1_315, total=504_220_369),
-        files=(RemoteFile(archive, f"{folder}.zip", Checksum("md5", "73d4f5dde29d78669330b4db4c12fc9c")),),
+        files=(
+            RemoteFile(archive, f"{folder}.zip", Checksum("md5", "73d4f5dde29d78669330b4db4c12fc9c"), 400_000_000_000),
+        ),
         checksums="the md5 sum that OGB publishes for the archive",
     )
 

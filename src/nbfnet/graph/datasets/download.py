@@ -25,25 +25,25 @@ Advance = Callable[[int, int | None], object]  # told the bytes that are there, 
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # answers of a server that is only busy
 
 
-def download(url: str, target: Path, checksum: Checksum) -> None:
+def download(url: str, target: Path, checksum: Checksum, *, largest: int = 1_000_000_000) -> None:
     """Fetch a file, verify it, and move it into place in one step.
 
     What has arrived so far is kept as ``target.part``: the next call resumes there, unless the file has
     changed on the server meanwhile. The target never exists half-written, whatever interrupts the download.
 
     Raises:
-        DownloadError: the file cannot be fetched or written, or has the wrong checksum.
+        DownloadError: the file cannot be fetched or written, has more than ``largest`` bytes, or the wrong checksum.
     """
     partial = PartialFile(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _shown(target) as advance:
             resumed = partial.size() > 0
-            _fetch(url, partial, advance)
+            _fetch(url, partial, advance, largest)
             got = checksum.of(partial.path)
             if resumed and got != checksum.digest:
                 partial.discard()  # what was there from before may be damaged: once more, from the first byte
-                _fetch(url, partial, advance)
+                _fetch(url, partial, advance, largest)
                 got = checksum.of(partial.path)
         if got != checksum.digest:
             partial.discard()
@@ -58,13 +58,13 @@ def download(url: str, target: Path, checksum: Checksum) -> None:
         ) from error
 
 
-def _fetch(url: str, partial: PartialFile, advance: Advance) -> None:
+def _fetch(url: str, partial: PartialFile, advance: Advance, largest: int) -> None:
     """Bring the partial file to its full length, trying again while the connection drops."""
     failures = 0
     while True:
         before = partial.size()
         try:
-            return _fetch_once(url, partial, advance)
+            return _fetch_once(url, partial, advance, largest)
         except _NothingLeftError:
             return None
         except _DroppedError as dropped:
@@ -85,7 +85,7 @@ class _NothingLeftError(Exception):
     """The server has no byte beyond those that are there: an earlier call was interrupted after the last."""
 
 
-def _fetch_once(url: str, partial: PartialFile, advance: Advance) -> None:
+def _fetch_once(url: str, partial: PartialFile, advance: Advance, largest: int) -> None:
     """One request: the rest of the file where the server agrees, else the whole of it."""
     there = partial.size()
     headers = {"User-Agent": "nbfnet", "Accept-Encoding": "identity"}
@@ -99,12 +99,14 @@ def _fetch_once(url: str, partial: PartialFile, advance: Advance) -> None:
             partial.discard()
             raise _DroppedError("the server sent another part of the file than it was asked for")
         total = None if response.length is None else there + response.length
+        _check_size(url, partial, total or 0, largest)
         _check_space(url, partial, total, there)
         with partial.path.open("ab") as file:
             advance(there, total)
             while chunk := _read(response):
                 file.write(chunk)
                 there += len(chunk)
+                _check_size(url, partial, there, largest)
                 advance(there, total)
     if total is not None and there < total:
         raise _DroppedError(f"the connection closed after {there:,} of {total:,} bytes")
@@ -147,6 +149,16 @@ def _version_mark(response: http.client.HTTPResponse) -> str:
     """What an ``If-Range`` header may hold: a strong entity tag, or else the date of the last change."""
     tag: str = response.headers.get("ETag", "")
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
+
+
+def _check_size(url: str, partial: PartialFile, size: int, largest: int) -> None:
+    """Refuse a file that grows without end, or is far larger than the published one, before it fills the disk."""
+    if size > largest:
+        partial.discard()
+        raise DownloadError(
+            f"{url} has more than {largest:,} bytes, so it is not the file that was published\n"
+            "  what to do: get it from elsewhere"
+        )
 
 
 def _check_space(url: str, partial: PartialFile, total: int | None, there: int) -> None:

@@ -39,7 +39,7 @@ def _fetch(entry: RegistryEntry, folder: Path) -> None:
         if target.exists():
             continue
         try:
-            download(file.url, target, file.checksum)
+            download(file.url, target, file.checksum, largest=file.largest)
         except DownloadError as error:
             if file.target in entry.needs or entry.layout not in ("triplets", "inductive"):
                 raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nbfnet.graph.atomic import flush_to_disk
+
 
 class PartialFile:
     """The bytes that have arrived so far, and the server's mark of the version they belong to."""
@@ -15,7 +17,8 @@ class PartialFile:
 
     def size(self) -> int:
         """How many bytes can be kept: none without a mark, which alone tells whether the file has changed."""
-        return self.path.stat().st_size if self.path.exists() and self.mark() else 0
+        is_file = self.path.is_file() and not self.path.is_symlink()  # a link would be written through
+        return self.path.stat().st_size if is_file and self.mark() else 0
 
     def mark(self) -> str:
         """The entity tag or the date that the server gave for these bytes."""
@@ -34,6 +37,7 @@ class PartialFile:
         self.mark_path.unlink(missing_ok=True)
 
     def move_into_place(self) -> None:
-        """Become the target."""
+        """Become the target, once all bytes are on the disk."""
+        flush_to_disk(self.path)
         self.path.replace(self.target)
         self.mark_path.unlink(missing_ok=True)

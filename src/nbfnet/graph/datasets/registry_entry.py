@@ -29,6 +29,7 @@ class RemoteFile:
     url: str
     target: str  # where it goes, under a data folder
     checksum: Checksum
+    largest: int = 1_000_000_000  # bytes; more than twice what was published is not the file that is wanted
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,8 @@ def _named_edges(source: object, columns: Sequence[str] | None, directed: bool |
     if library in ("pandas", "polars", "pyarrow"):
         if type(source).__name__ in ("DataFrame", "Table", "RecordBatch"):
             return _from_table(source, columns)
+    elif library == "torch" and hasattr(source, "detach"):
+        return _named_edges(source.detach().cpu().numpy(), columns, directed)
     elif isinstance(source, np.ndarray):
         return _from_columns([*source.T] if source.ndim == 2 else [source], columns)
     elif isinstance(source, Iterable) and not isinstance(source, str | bytes):
@@ -94,7 +96,12 @@ def _from_columns(arrays: list[npt.NDArray[Any]], stated: Sequence[str] | None) 
     roles = stated_columns(stated) if stated else columns_by_position(len(arrays))
     if roles is None or len(roles) != len(arrays):
         raise GraphFormatError(f"expected {EXPECTED}, got {len(arrays)}", remedy=f"pass columns=: {STATE}")
-    return NamedEdges(roles, [np.ascontiguousarray(array) for array in arrays], by_position=not stated)
+    return NamedEdges(roles, [_contiguous(array) for array in arrays], by_position=not stated)
+
+
+def _contiguous(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """With its mask, if it has one."""
+    return array.copy() if isinstance(array, np.ma.MaskedArray) else np.ascontiguousarray(array)
 
 
 def _from_rows(source: Iterable[Any], stated: Sequence[str] | None) -> NamedEdges:

@@ -178,17 +178,32 @@ class TripletTable:
 
 def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array as text or numbers: DuckDB would guess what an array of objects holds from the first of them."""
+    if isinstance(array, np.ma.MaskedArray):  # what is masked is missing
+        masked, array = np.ma.getmaskarray(array), array.data
+        if masked.any():
+            array = array.astype(object)
+            array[masked] = None
     if array.dtype.kind not in "UO":
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if role == "weight":
         return np.fromiter((_number(cell) for cell in array), dtype=np.float64, count=len(array))
     names = np.empty(len(array), dtype=object)
-    for row, cell in enumerate(array):
-        if isinstance(cell, list | dict | set | np.ndarray):
+    for row, cell in enumerate(map(_number_of_tensor, array)):
+        if cell is not np.ma.masked and (isinstance(cell, list | dict | set | np.ndarray) or _is_tensor(cell)):
             what = f"row {row + 1}: the {role} is a {type(cell).__name__}, not a name"
             raise GraphFormatError(what, text=repr(cell), remedy="give text or a number for every name")
         names[row] = None if _is_missing(cell) else str(cell)
     return names
+
+
+def _is_tensor(cell: Any) -> bool:
+    return type(cell).__module__.partition(".")[0] == "torch" and hasattr(cell, "item")
+
+
+def _number_of_tensor(cell: Any) -> Any:
+    """The number that a tensor of one number holds; str would write 'tensor(0)'."""
+    is_number = (_is_tensor(cell) or type(cell) is np.ndarray) and cell.ndim == 0
+    return cell.item() if is_number else cell
 
 
 def _number(cell: Any) -> float:
@@ -201,7 +216,9 @@ def _number(cell: Any) -> float:
 def _is_missing(cell: Any) -> bool:
     if isinstance(cell, float | np.floating):
         return bool(np.isnan(cell))
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # what pandas writes for a missing value
+    return (
+        cell is None or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType")
+    )  # what pandas writes for a missing value
 
 
 _NUMBER_ENTITIES = """
