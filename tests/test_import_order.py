@@ -10,7 +10,19 @@ import pytest
 import nbfnet
 
 ORDER = [
-    *("errors", "native", "progress", "tables", "distributed", "config", "graph", "semiring", "operators", "kernels"),
+    *(
+        "errors",
+        "native",
+        "regular_files",
+        "progress",
+        "tables",
+        "distributed",
+        "config",
+        "graph",
+        "semiring",
+        "operators",
+        "kernels",
+    ),
     *("model", "sampling", "evaluation", "training", "prediction", "explanation", "run", "cli"),
 ]
 FACADE = ("__init__", "__main__", "paths")  # what users import, and the entry point, may import everything

@@ -13,7 +13,7 @@ import duckdb
 from nbfnet.errors import GraphFormatError, QueryError
 from nbfnet.graph.atomic import replacing
 from nbfnet.graph.database import connect, execute
-from nbfnet.graph.reading.opening import plain_name
+from nbfnet.graph.reading.opening import is_utf8, plain_name
 from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
 
@@ -38,6 +38,8 @@ def check_format(file: Path) -> None:
     """Refuse an ending that stands for no format."""
     if file.suffix.casefold() not in FORMATS:
         raise GraphFormatError("this ending stands for no format", file=file, remedy=f"use {', '.join(FORMATS)}")
+    if not is_utf8(str(file)):
+        raise GraphFormatError("this name is not UTF-8", file=file, remedy="choose another name")
 
 
 def write_answers(
@@ -104,11 +106,13 @@ def _resume(partial: Path, identity: str) -> int:
     if partial.exists():
         lines = partial.read_bytes().splitlines(keepends=True)
         if lines and _parse(lines[0]) == {"identity": identity}:
-            marks = [(i, entry["done"]) for i, line in enumerate(lines) if "done" in (entry := _parse(line))]
-            last, done = marks[-1] if marks else (0, 0)
+            last = done = 0
+            for i, line in enumerate(lines):
+                if _parse(line).get("done") == done + 1:  # anything else is damaged, and what follows is asked again
+                    last, done = i, done + 1
             with partial.open("r+b") as file:
                 file.truncate(sum(len(line) for line in lines[: last + 1]))
-            return int(done)
+            return done
     partial.parent.mkdir(parents=True, exist_ok=True)
     partial.write_text(json.dumps({"identity": identity}) + "\n", encoding="utf-8")
     return 0
@@ -118,7 +122,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     try:
         parsed = json.loads(line)
         return parsed if isinstance(parsed, dict) and line.endswith(b"\n") else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
