@@ -171,7 +171,7 @@ def test_files(tmp_path):
     assert read_toml(file) == {"model": {"layers": 3, "message": "größer"}}
     for content in (b"layers = ", b"\xff\xfe", b"[model]\nlayers = 1\nlayers = 2\n", b"\x00"):
         file.write_bytes(content)
-        with pytest.raises(ConfigError, match=r"a\.toml: this is no TOML"):
+        with pytest.raises(ConfigError, match=r"a\.toml: this is not TOML"):
             read_toml(file)
     for path in (tmp_path / "gone.toml", tmp_path):
         with pytest.raises(ConfigError, match="give a TOML file"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -214,3 +215,42 @@ def test_torchrun(commands, small, tmp_path):
     left, right = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "team"))
     for name, tensor in left.items():
         assert torch.allclose(tensor, right[name], rtol=1e-4, atol=1e-6), name
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"RANK": "x"},
+        {"RANK": "2"},
+        {"RANK": "-1"},
+        {"RANK": "9" * 6000},
+        {"MASTER_PORT": "abc"},
+        {"MASTER_PORT": "99999999"},
+        {"WORLD_SIZE": "9" * 6000},
+        {"WORLD_SIZE": "0"},
+        {"WORLD_SIZE": "٢"},
+        {"NBFNET_TEAM_SECONDS": "soon"},
+        {"NBFNET_TEAM_SECONDS": "nan"},
+    ],
+    ids=lambda stated: "-".join(f"{key}={value[:9]}" for key, value in stated.items()),
+)
+def test_an_environment_of_nonsense(monkeypatch, stated):
+    whole = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1234"} | stated
+    for key, value in whole.items():
+        monkeypatch.setenv(key, value)
+    with pytest.raises(TeamError, match=next(iter(stated))), gather_team():
+        pass
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_team_whose_others_never_come(commands, small, tmp_path, rank):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    team = {"WORLD_SIZE": 3, "RANK": rank, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "NBFNET_TEAM_SECONDS": 1}
+    ended = commands.run("train", small.knowledge, *small.options, "-o", tmp_path / "run", **team)
+    assert ended.code == 2 and "Traceback" not in ended.err
+    expected = (
+        "only 1 of 3 processes came within 1 seconds" if rank == 0 else "process 1 of 3 could not meet the others"
+    )
+    assert expected in ended.err, ended.err

@@ -10,8 +10,9 @@ import pytest
 import nbfnet
 
 ORDER = [
-    *("errors", "native", "progress", "tables", "strict_json", "distributed", "config", "graph", "semiring"),
-    *("operators", "kernels", "model", "sampling", "evaluation", "training", "prediction", "explanation", "run", "cli"),
+    *("errors", "native", "regular_files", "progress", "tables", "strict_json", "distributed", "config", "graph"),
+    *("semiring", "operators", "kernels", "model", "sampling", "evaluation", "training", "prediction", "explanation"),
+    *("run", "cli"),
 ]
 FACADE = ("__init__", "__main__", "paths")  # what users import, and the entry point, may import everything
 COMPILED = "_native"  # the extension: only the module that decides about it may import it

@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nbfnet.errors import ConfigError, closest
+from nbfnet.regular_files import is_special
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]  # scores are divided by it, in single precision
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 CountOrZero = Annotated[int, Field(ge=0, lt=2**31)]
+_DEEPEST = 10  # tables within tables; a configuration has two
 Seed = Annotated[int, Field(ge=0, lt=2**63)]  # what PyTorch's generator takes
 
 
@@ -114,12 +116,14 @@ def read_toml(file: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it cannot be read.
     """
+    if is_special(file):
+        raise ConfigError(f"{file}: this is a pipe or a device; give a TOML file")
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}; give a TOML file") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{file}: this is no TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file}: this is not TOML: {_in_words(error)}") from None
 
 
 def make_config(*layers: Mapping[str, Any], origin: str = "configuration") -> Config:
@@ -129,10 +133,12 @@ def make_config(*layers: Mapping[str, Any], origin: str = "configuration") -> Co
         ConfigError: a key is unknown (the closest known one is suggested), or a value does not fit.
     """
     merged: dict[str, Any] = {}
-    for layer in layers:
-        _merge(merged, layer)
     try:
+        for layer in layers:
+            _merge(merged, layer)
         return Config.model_validate(merged)
+    except RecursionError as error:
+        raise ConfigError(f"{origin}: {_in_words(error)}") from None
     except ValidationError as error:
         raise ConfigError("\n".join(f"{origin}: {_explain(fault)}" for fault in error.errors())) from None
 
@@ -152,7 +158,12 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
         if not (key.strip() and equals and text.strip()):
             raise ConfigError(f"--set {setting!r}: write a key and a value, for example --set model.layers=4")
         value: Any = _parse_value(setting, text.strip())
-        for part in reversed(key.strip().split(".")):
+        parts = key.strip().split(".")
+        if len(parts) > _DEEPEST:
+            raise ConfigError(
+                f"--set {_shown(setting)}: this key has {len(parts)} parts; write one such as model.layers"
+            )
+        for part in reversed(parts):
             value = {part: value}
         _merge(table, value)
     return table
@@ -163,9 +174,27 @@ def _parse_value(setting: str, text: str) -> Any:
         table = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         table = {"value": None if text == "none" else text}
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"--set {_shown(setting)}: {_in_words(error)}") from None
     if table.keys() != {"value"} or (isinstance(table["value"], str) and "\n" in text):
-        raise ConfigError(f"--set {setting!r}: a value is one line; give every key a --set of its own")
+        raise ConfigError(f"--set {_shown(setting)}: a value is one line; give every key a --set of its own")
     return table["value"]
+
+
+def _in_words(error: ValueError | RecursionError) -> str:
+    """What is wrong with a value that Python does not parse."""
+    if isinstance(error, RecursionError):
+        return "its tables or lists are nested too deeply"
+    return "it has a number of thousands of digits" if "digits" in str(error) else str(error)
+
+
+def _shown(value: object) -> str:
+    """A value for a message, however long it is."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError) as error:
+        return f"({_in_words(error)})"
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
@@ -176,18 +205,18 @@ def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
             into[key] = into.get(key) or {}  # a copy: what is merged next must not end in the other table
             _merge(into[key], value)
         else:
-            raise ConfigError(f"{key} = {into[key]!r}: this is a table, give its keys")
+            raise ConfigError(f"{key} = {_shown(into[key])}: this is a table, give its keys")
 
 
 def _explain(fault: Any) -> str:
     """One fault that pydantic found, in words."""
-    *tables, key = [str(part) for part in fault["loc"]]
+    *tables, key = [str(part) for part in fault["loc"]] or ["the configuration"]  # of a key that is not text, for one
     where = ".".join([*tables, key])
     if fault["type"] == "extra_forbidden":
         return f"unknown key {where!r}{_suggest(key, tables)}"
     if fault["type"] == "missing":
         return f"the key {where!r} is missing"
-    return f"{where} = {fault['input']!r}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
+    return f"{where} = {_shown(fault['input'])}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 
 def _suggest(key: str, tables: list[str]) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +17,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from nbfnet.errors import TeamError
+
+_SECONDS = "NBFNET_TEAM_SECONDS"  # how long the processes of a team wait for each other when they start
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,14 @@ def gather_team(device: str = "cpu") -> Iterator[Team]:
     if size == 1:
         yield ALONE
         return
+    rank = _stated("RANK", size - 1)
+    _stated("MASTER_PORT", 65535)
     if device == "cuda":  # each process has a GPU of its own
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(_stated("LOCAL_RANK", size - 1))
+    store = _meet(rank, size)
     # Counts are summed on the CPU whatever the device: both backends are needed there.
-    dist.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
+    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size)
     try:
         yield Team(dist.get_rank(), size)
     except RuntimeError as error:
@@ -72,11 +81,67 @@ def gather_team(device: str = "cpu") -> Iterator[Team]:
         dist.destroy_process_group()
 
 
+def _meet(rank: int, size: int) -> Any:
+    """Wait until all processes of the team are there, but not without end.
+
+    Raises:
+        TeamError: says how many came.
+    """
+    seconds = _seconds_to_meet()
+    until = time.monotonic() + seconds
+    address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    remedy = f"start all with torchrun, or unset WORLD_SIZE; {_SECONDS} gives more time"
+    try:
+        server = dist.TCPStore(  # type: ignore[attr-defined]
+            os.environ["MASTER_ADDR"],
+            int(os.environ["MASTER_PORT"]),
+            size,
+            is_master=rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True",
+            timeout=timedelta(seconds=seconds),
+            wait_for_workers=False,
+            multi_tenant=True,
+        )
+        store = dist.PrefixStore(f"nbfnet/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", server)  # type: ignore[attr-defined]
+        came = store.add("came", 1)
+        while came < size and time.monotonic() < until:
+            time.sleep(0.05)
+            came = store.add("came", 0)
+    except (RuntimeError, ValueError, OSError) as error:  # as PyTorch reports what it could not reach
+        reason = str(error).splitlines()[0]
+        raise TeamError(
+            f"process {rank} of {size} could not meet the others at {address} ({reason}): {remedy}"
+        ) from None
+    if came < size:
+        raise TeamError(f"only {came} of {size} processes came within {seconds:g} seconds: {remedy}")
+    return store
+
+
+def _seconds_to_meet() -> float:
+    stated = os.environ.get(_SECONDS, "300")
+    try:
+        seconds = float(stated)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 1e6:
+        raise TeamError(f"{_SECONDS} is {stated!r}: give a number of seconds, such as 300")
+    return seconds
+
+
+def _stated(name: str, most: int) -> int:
+    """A number of the environment, from 0."""
+    stated = os.environ.get(name, "0")
+    if not (stated.isascii() and stated.isdecimal() and len(stated) < 10 and int(stated) <= most):
+        raise TeamError(f"{name} is {stated!r}, not a number from 0 to {most}: start the processes with torchrun")
+    return int(stated)
+
+
 def _stated_size() -> int:
     """How many processes the environment says that there are; what else a team needs must be stated too."""
     stated = os.environ.get("WORLD_SIZE", "1")
     missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]
-    if stated != "1" and (missing or not stated.isdecimal()):
+    if stated != "1" and (
+        missing or not (stated.isascii() and stated.isdecimal() and 0 < len(stated) < 7 and int(stated))
+    ):
         without = f" without {', '.join(missing)}" if missing else ""
         raise TeamError(f"WORLD_SIZE is {stated!r}{without}: start the processes with torchrun, or unset WORLD_SIZE")
     return int(stated)

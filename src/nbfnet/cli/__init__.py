@@ -34,6 +34,9 @@ COMMANDS = {
 }
 
 
+_NO_MEMORY = "out of memory|allocate memory|bad_alloc|can't start new thread"
+
+
 class _Commands(TyperGroup):
     """The commands, each from the module of its name, which is loaded when it is called: PyTorch takes a second."""
 
@@ -127,9 +130,15 @@ def main() -> None:
         report_error(f"{error.filename or 'the output'}: {error.strerror or error}")
         sys.exit(2)
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not re.search("out of memory|allocate memory", str(error)):
+        if not isinstance(error, MemoryError) and not re.search(_NO_MEMORY, str(error)):
             raise
-        report_error("there is not enough memory for this: lower training.batch_size, training.negatives or model.dim")
+        trains = any(command in sys.argv[1:2] for command in ("train", "reproduce", "demo"))
+        what = (
+            "lower training.batch_size, training.negatives or model.dim"
+            if trains
+            else "free some, or give a smaller graph"
+        )
+        report_error(f"there is not enough memory for this: {what}")
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         sys.exit(143 if isinstance(interrupt, Terminated) else 130)

@@ -19,7 +19,11 @@ from nbfnet.strict_json import strict_json
 _ENDLESS = 10_000  # columns, where nothing says how wide the output may be
 # A name may hold what would move the cursor or change colours: shown as \x1b, never sent to a terminal.
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
-_JSON_CONTROL = {code: f"\\u{code:04x}" for code in range(127, 160)}  # those that JSON leaves as they are
+# Marks that reorder what is shown, or cannot be seen, and line ends that are not "\n"; not the joiners of some scripts.
+_MARKS = (0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+_CONTROL |= {code: f"\\u{code:04x}" for code in _MARKS}
+_IN_ONE_LINE = {**_CONTROL, ord("\n"): "\\n"}
+_JSON_CONTROL = {code: f"\\u{code:04x}" for code in (*range(127, 160), *_MARKS)}  # those that JSON leaves as they are
 _notes_shown = True
 
 
@@ -55,12 +59,12 @@ def report_note(text: str) -> None:
 
 def print_title(text: str) -> None:
     """A line that stands above others."""
-    _print(Console(), Text(_visible(text), style="bold"))
+    _print(Console(), Text(text.translate(_IN_ONE_LINE), style="bold"))
 
 
 def print_text(text: str = "") -> None:
     """A line of plain text, however long."""
-    _print(Console(), Text(_visible(text)))
+    _print(Console(), Text(text.translate(_IN_ONE_LINE)))
 
 
 def print_table(rows: Sequence[Sequence[object]], columns: Sequence[str] = ()) -> None:
@@ -87,7 +91,7 @@ def print_table(rows: Sequence[Sequence[object]], columns: Sequence[str] = ()) -
 
 
 def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else _visible(value)
+    return f"{value:,}" if isinstance(value, int) else str(value).translate(_IN_ONE_LINE)
 
 
 def _visible(value: object) -> str:

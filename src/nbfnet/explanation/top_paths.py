@@ -26,6 +26,8 @@ from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.native import native
 
+_ALL = 2**62  # paths: more than any graph has, and what fits into the compiled search
+
 
 @dataclass(frozen=True)
 class TopPath:
@@ -54,6 +56,7 @@ def top_paths(
     """
     if k < 1 or beam < 1:
         raise ExplanationError(f"k is {k} and beam is {beam}: both must be at least 1")
+    k, beam = min(k, _ALL), min(beam, _ALL)
     importance = np.ascontiguousarray(importance, dtype=np.float64)
     distance = distance_to(csr, target, len(importance))
     if native is None:

@@ -77,11 +77,11 @@ def report_leakage(dataset: Dataset) -> LeakageReport:
 def _found(links: Triplets, facts: Triplets) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """For each link, whether the facts hold it."""
     nodes = 1 + max((int(a.max()) for a in (links.head, links.tail, facts.head, facts.tail) if len(a)), default=0)
-
-    def key(triplets: Triplets) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return (triplets.relation.astype(np.int64) * nodes + triplets.head) * nodes + triplets.tail
-
-    return np.isin(key(links), key(facts))
+    both = [part.head.astype(np.int64) * nodes + part.tail for part in (links, facts)]
+    # Pairs are numbered anew: relation x node x node may be beyond 64 bits.
+    pairs, pair = np.unique(np.concatenate(both), return_inverse=True)
+    key = np.concatenate([links.relation, facts.relation]).astype(np.int64) * max(len(pairs), 1) + pair
+    return np.isin(key[: len(links)], key[len(links) :])
 
 
 def _reverse(triplets: Triplets) -> Triplets:

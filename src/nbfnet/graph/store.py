@@ -18,6 +18,7 @@ from nbfnet.graph.graph import Dataset, EntityTypes, Graph, Kind
 from nbfnet.graph.packed_names import NumberedNames, PackedNames
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.regular_files import is_special
 
 FORMAT = "nbfnet-store"
 VERSION = 1
@@ -95,7 +96,17 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
             for names in (train.entities, train.relations, asked.entities):
                 _check_names(names)
         return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"], extra)
-    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, TokenError) as error:
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        SyntaxError,
+        TokenError,
+        RecursionError,
+    ) as error:
         remedy = "convert the graph again with 'nbfnet data convert'"
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
 
@@ -209,6 +220,8 @@ def _read_triplets(folder: Path) -> Triplets:
 
 def _load(file: Path, dtype: type[np.generic], length: int | None = None) -> npt.NDArray[Any]:
     """Map an array, which must be of the type and length that it was written with."""
+    if is_special(file):
+        raise ValueError(f"{file.name} is a pipe or a device")
     array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
     if array.dtype != dtype or array.ndim != 1 or length not in (None, len(array)):
         wanted = "" if length is None else f"{length} "
@@ -228,7 +241,7 @@ def _write_names(vocabulary: Vocabulary, files: _Files, place: str) -> dict[str,
 
 def _read_names(folder: Path, description: dict[str, Any], role: str) -> Vocabulary:
     labels = folder / "labels.json"
-    known = json.loads(labels.read_text(encoding="utf-8")) if labels.exists() else None
+    known = json.loads(labels.read_text(encoding="utf-8")) if labels.is_file() else None
     if "numbered" in description:
         return Vocabulary(NumberedNames(int(description["numbered"])), role=role, labels=known)
     offsets = _load(folder / "offsets.npy", np.int64, description["named"] + 1)

@@ -16,7 +16,7 @@ import duckdb
 from nbfnet.errors import GraphFormatError, QueryError
 from nbfnet.graph.atomic import check_can_be_replaced, open_alone, replacing
 from nbfnet.graph.database import connect, execute, private_folder
-from nbfnet.graph.reading.opening import plain_name
+from nbfnet.graph.reading.opening import is_utf8, plain_name
 from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
 from nbfnet.strict_json import strict_json
@@ -43,6 +43,8 @@ def check_format(file: Path) -> None:
     check_can_be_replaced(file)
     if file.suffix.casefold() not in FORMATS:
         raise GraphFormatError("this ending stands for no format", file=file, remedy=f"use {', '.join(FORMATS)}")
+    if not is_utf8(str(file)):
+        raise GraphFormatError("this name is not UTF-8", file=file, remedy="choose another name")
 
 
 def write_answers(
@@ -129,15 +131,17 @@ def _resume(progress: BinaryIO, identity: str) -> int:
     lines = progress.read().splitlines(keepends=True)
     kept, done = 0, 0
     if lines and _parse(lines[0]) == {"identity": identity}:
-        marks = [(i, entry["done"]) for i, line in enumerate(lines) if "done" in (entry := _parse(line))]
-        last, done = marks[-1] if marks else (0, 0)
+        last = 0
+        for i, line in enumerate(lines):
+            if _parse(line).get("done") == done + 1:  # anything else is damaged, and what follows is asked again
+                last, done = i, done + 1
         kept = sum(len(line) for line in lines[: last + 1])
     progress.truncate(kept)
     progress.seek(kept)
     if not kept:
         progress.write(_line({"identity": identity}).encode())
         progress.flush()
-    return int(done)
+    return done
 
 
 def _line(row: Mapping[str, Any]) -> str:
@@ -148,7 +152,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     try:
         parsed = json.loads(line)
         return parsed if isinstance(parsed, dict) and line.endswith(b"\n") else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -31,6 +31,11 @@ class StrictNegatives:
         untyped = np.zeros(num_nodes, dtype=np.int32)
         self._type: Int32 = untyped if types is None else types.of_entity + np.int32(1)  # (node,) from 0
         self._num_types = 1 if types is None else len(types.names) + 1
+        if known.num_rows * self._num_types * num_nodes >= 2**63:
+            raise SamplingError(
+                f"{known.num_rows:,} queries with known answers, {self._num_types:,} types and {num_nodes:,} entities "
+                "cannot be numbered in 64 bits: use fewer types"
+            )
         # Nodes by type; a node's place is its number among the nodes of its type.
         self._first, self._node = sort_by_key(self._type, self._num_types)
         place = np.empty(num_nodes, dtype=np.int64)

@@ -64,7 +64,10 @@ def bellman_ford(
     if factor is not None and semiring != PLUS_TIMES:
         raise ParameterError(f"a factor is for plus_times, not for {semiring.name}")
     if iterations is not None:
-        return _solve(edges, starts, semiring, factor, iterations, 0.0, threads)[0]
+        scores = _solve(edges, starts, semiring, factor, iterations, 0.0, threads)[0]
+        if semiring == PLUS_TIMES and not np.isfinite(scores).all():
+            raise ConvergenceError("a sum over paths is beyond all numbers: make the edge weights smaller")
+        return scores
     refuse_improving_cycle(edges, starts, semiring)
     # A best path visits no node twice, and one more iteration tells that nothing changes.
     most = edges.num_nodes + 1 if semiring.idempotent else _MOST_ITERATIONS

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import ConvergenceError, ParameterError
+from nbfnet.errors import ConvergenceError, ParameterError, WeightError
 from nbfnet.graph.triplets import Float64
 from nbfnet.semiring.bellman_ford import bellman_ford, check_sources
 from nbfnet.semiring.semiring import LARGEST, MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES
@@ -25,6 +25,7 @@ from nbfnet.semiring.spectral_radius import spectral_radius
 from nbfnet.semiring.weighted_edges import WeightedEdges
 
 _SHARE_OF_LARGEST_BETA = 0.1
+LARGEST_SUMMED = 1e150  # a weight: sums over all edges, and their squares, stay finite
 
 
 def katz(
@@ -43,7 +44,7 @@ def katz(
     Raises:
         ConvergenceError: the sum over all paths has no limit for this β; names the largest β that can be used.
     """
-    edges.check(0.0, LARGEST, "the Katz index")
+    edges.check(0.0, LARGEST_SUMMED, "the Katz index")
     if beta is None:
         beta = _SHARE_OF_LARGEST_BETA * largest_beta(edges)
     if not 0 < beta < np.inf:
@@ -88,7 +89,7 @@ def personalized_pagerank(
     From a node without out-edges the walker returns to u, too. Scores are those of the path formulation, path of no
     edge included, divided by their sum, so that those of a source add up to 1.
     """
-    edges.check(0.0, LARGEST, "personalized PageRank")
+    edges.check(0.0, LARGEST_SUMMED, "personalized PageRank")
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be between 0 and 1, got {alpha:g}")
     # α w_xv / s_x has the strength s of an edge's source; with that of its target, which costs no time, a path from u
@@ -99,6 +100,8 @@ def personalized_pagerank(
     )
     scores *= strength
     scores /= scores.sum(axis=1, keepdims=True)
+    if not np.isfinite(scores).all():
+        raise WeightError("the weights differ so much that scores are beyond all numbers: give weights of like size")
     return scores
 
 
@@ -112,6 +115,9 @@ def graph_distance(
     Raises:
         ImprovingCycleError: one is.
     """
+    longest = max(map(abs, edges.range))
+    if np.isfinite(longest) and longest * edges.num_nodes > LARGEST:
+        raise WeightError(f"an edge weighs {longest:g}: the length of a path would be beyond all numbers")
     return bellman_ford(edges, sources, MIN_PLUS, iterations=iterations, threads=threads)
 
 

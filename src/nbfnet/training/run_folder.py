@@ -126,7 +126,7 @@ class RunFolder:
             raise RunFolderError(path, f"it has no {MANIFEST}, so it is no run folder", _NOT_A_RUN)
         try:
             manifest = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(file, f"it cannot be read: {error}", _RESTORE) from None
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise RunFolderError(path, f"{MANIFEST} is not that of a run folder", _NOT_A_RUN)

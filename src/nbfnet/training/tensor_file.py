@@ -14,6 +14,7 @@ from torch import Tensor
 
 from nbfnet.errors import RunFolderError
 from nbfnet.graph.atomic import replacing
+from nbfnet.regular_files import is_special
 
 KEY = "nbfnet"  # one entry alone: several are written in any order, and equal files should have equal bytes
 
@@ -50,6 +51,8 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         RunFolderError: the file is missing, damaged or not one of these.
     """
     try:
+        if is_special(file):
+            raise ValueError("it is a pipe or a device")
         content = file.read_bytes()  # once: safetensors' own reader opens it twice, and it may be replaced in between
         tensors = load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -83,14 +84,27 @@ def check_statistics(entry: RegistryEntry, counts: Statistics) -> None:
 def data_folders() -> list[Path]:
     """Where datasets are looked for, in order: the folder ``$NBFNET_DATA``, then the user's cache folder."""
     given = os.environ.get("NBFNET_DATA")
-    return [*([Path(given).expanduser()] if given else []), cache_folder()]
+    if not given:
+        return [cache_folder()]
+    try:
+        folders = [Path(given).expanduser()]
+    except RuntimeError:
+        raise DatasetError(f"NBFNET_DATA is {given!r}: there is no such user; give the path of a folder") from None
+    with suppress(DatasetError):
+        folders.append(cache_folder())
+    return folders
 
 
 def cache_folder() -> Path:
     """Where downloads go: ``$XDG_CACHE_HOME/nbfnet``, or ``~/.cache/nbfnet``."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The standard says that a relative path there is to be ignored.
-    return (base if base.is_absolute() else Path.home() / ".cache") / "nbfnet"
+    try:
+        return (base if base.is_absolute() else Path.home() / ".cache") / "nbfnet"
+    except RuntimeError:
+        raise DatasetError(
+            "this user has no home folder to keep datasets in: set XDG_CACHE_HOME or NBFNET_DATA to a folder"
+        ) from None
 
 
 def _embedded(entry: RegistryEntry) -> Path:

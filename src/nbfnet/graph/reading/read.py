@@ -15,6 +15,7 @@ from nbfnet.graph.reading.side_files import SideFile, read_labels, read_types
 from nbfnet.graph.reading.text import read_text
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.regular_files import is_special
 
 
 class ReadOptions(TypedDict, total=False):
@@ -130,7 +131,10 @@ def kind_of_file(path: Path) -> Literal["text", "N-Triples", "Parquet"]:
 
 
 def check_is_file(path: Path) -> None:
-    """Refuse a path that is missing, a folder, or not readable."""
+    """Refuse a path that is missing, a folder, a pipe, or not readable."""
+    if is_special(path):
+        remedy = "give a file; save what a pipe or a device gives to one first"
+        raise GraphFormatError("this is a pipe or a device, not a file", file=path, remedy=remedy)
     try:
         with path.open("rb") as stream:
             empty = stream.read(1) == b""
