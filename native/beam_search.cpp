@@ -147,7 +147,8 @@ std::tuple<std::vector<double>, std::vector<std::vector<int64_t>>> search(
     expect_runs("indptr", indptr, nodes, slots_of_all);
     expect_ids("source", source, nodes);
     expect_length("each iteration of importance", length(importance, 1), slots_of_all);
-    expect(std::all_of(importance.data(), importance.data() + importance.size(), [](double w) { return std::isfinite(w); }),
+    const auto is_finite = [](double weight) { return std::isfinite(weight); };
+    expect(std::all_of(importance.data(), importance.data() + importance.size(), is_finite),
            "importance holds a value that is not finite");
     expect(iterations <= most_ids, "importance has " + std::to_string(iterations) + " iterations");
     expect_length("distance", length(distance), nodes);

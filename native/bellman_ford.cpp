@@ -115,8 +115,8 @@ bool bellman_ford(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<do
     expect(iterations >= 0, "iterations is " + std::to_string(iterations) + ", expected 0 or more");
     expect_threads(threads);
     expect(length(scores, 0) == count && length(scores, 1) == nodes,
-           "scores is (" + std::to_string(length(scores, 0)) + ", " + std::to_string(length(scores, 1)) + "), expected (" +
-               std::to_string(count) + ", " + std::to_string(nodes) + ")");
+           "scores is (" + std::to_string(length(scores, 0)) + ", " + std::to_string(length(scores, 1)) +
+               "), expected (" + std::to_string(count) + ", " + std::to_string(nodes) + ")");
     const PathEdges edges{nodes,
                           begin.data(),
                           source.data(),

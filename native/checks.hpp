@@ -23,7 +23,8 @@ int64_t length(const Array &array, size_t axis = 0) {
 
 inline void expect_length(const char *name, int64_t found, int64_t expected) {
     if (found != expected)
-        expect(false, std::string(name) + " has " + std::to_string(found) + " entries, expected " + std::to_string(expected));
+        expect(false, std::string(name) + " has " + std::to_string(found) + " entries, expected " +
+                          std::to_string(expected));
 }
 
 inline void expect_threads(int64_t threads) {
@@ -33,7 +34,8 @@ inline void expect_threads(int64_t threads) {
 
 inline void expect_id(const char *name, int64_t id, int64_t limit) {
     if (id < 0 || id >= limit)
-        expect(false, std::string(name) + " holds " + std::to_string(id) + ", expected 0 to " + std::to_string(limit - 1));
+        expect(false, std::string(name) + " holds " + std::to_string(id) + ", expected 0 to " +
+                          std::to_string(limit - 1));
 }
 
 // Whether every id is 0 .. limit - 1. No branch is needed: an id below 0 has its sign bit set,
@@ -43,7 +45,8 @@ inline bool ids_fit(const int32_t *id, int64_t count, int64_t limit, int64_t thr
     if (limit <= 0) return false;
     const uint32_t last = static_cast<uint32_t>((limit > most_ids ? most_ids + 1 : limit) - 1);
     uint32_t signs = 0;
-#pragma omp parallel for reduction(| : signs) num_threads(static_cast<int>(threads)) if (threads > 1 && count > (1 << 16))
+    const bool large = threads > 1 && count > (1 << 16);
+#pragma omp parallel for reduction(| : signs) num_threads(static_cast<int>(threads)) if (large)
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t one = static_cast<uint32_t>(id[i]);
         signs |= one | (last - one);
@@ -73,8 +76,8 @@ inline void expect_runs(const char *name, const In<int64_t> &begin, int64_t runs
 // As many nodes as an indptr has rows.
 inline int64_t expect_rows(const char *name, const In<int64_t> &indptr) {
     const int64_t rows = length(indptr) - 1;
-    expect(rows >= 0 && rows <= most_ids, std::string(name) + " has " + std::to_string(rows + 1) + " entries, expected 1 to " +
-                                              std::to_string(most_ids + 1));
+    expect(rows >= 0 && rows <= most_ids, std::string(name) + " has " + std::to_string(rows + 1) +
+                                              " entries, expected 1 to " + std::to_string(most_ids + 1));
     return rows;
 }
 

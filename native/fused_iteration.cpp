@@ -77,7 +77,7 @@ void forward(const RowPlan &plan, const Graph &graph, int64_t iteration, const O
     kernels<Scalar>().forward[static_cast<int>(o.message)][static_cast<int>(o.aggregate)](call);
 }
 
-// The shapes behind the addresses are the caller's to check; that there are as many as there should be is checked here.
+// The caller checks the shapes behind the addresses; how many there are is checked here.
 void expect_call(const RowPlan &plan, const GraphArrays &graph, int64_t iteration, const Options &o) {
     expect_plan_of(plan, graph.graph(), iteration);
     expect(o.relations >= graph.relations, "the options have " + std::to_string(o.relations) + " relations, the edges " +
@@ -87,7 +87,8 @@ void expect_call(const RowPlan &plan, const GraphArrays &graph, int64_t iteratio
 void expect_addresses(const char *name, const Addresses &addresses, size_t count) {
     expect_length(name, static_cast<int64_t>(addresses.size()), static_cast<int64_t>(count));
     // The first may be of no rows, the second of no relations.
-    expect(std::find(addresses.begin() + 2, addresses.end(), 0) == addresses.end(), std::string(name) + " holds a null address");
+    expect(std::find(addresses.begin() + 2, addresses.end(), 0) == addresses.end(),
+           std::string(name) + " holds a null address");
 }
 
 // gradients: of previous, relation, weight, bias, norm_weight, norm_bias, query, zero; all zero before

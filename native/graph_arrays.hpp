@@ -25,7 +25,8 @@ inline uint64_t edge_checksum(const int64_t *indptr, const int32_t *neighbour, i
 
 class GraphArrays {
   public:
-    GraphArrays(In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr, In<int32_t> target)
+    GraphArrays(In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr,
+                In<int32_t> target)
         : indptr(indptr), source(source), relation(relation), out_indptr(out_indptr), target(target) {
         const int64_t nodes = expect_rows("indptr", indptr), edges = length(source);
         expect_length("relation", length(relation), edges);
@@ -66,7 +67,8 @@ inline void expect_plan_of(const RowPlan &plan, const Graph &graph, int64_t iter
                                                                ", expected 1 to " + std::to_string(plan.iterations));
     // A plan may have more, to tell that a batch is too large; what computes rows numbers them by int32_t.
     const int64_t rows = plan.levels[iteration - 1].rows();
-    expect(rows <= most_ids, std::to_string(rows) + " rows in one iteration are more than 2^31 - 1: ask fewer queries at once");
+    expect(rows <= most_ids,
+           std::to_string(rows) + " rows in one iteration are more than 2^31 - 1: ask fewer queries at once");
 }
 
 }  // namespace nbfnet

@@ -36,7 +36,8 @@ bool HopSearch::solve(int64_t source, int64_t iterations, const std::function<bo
         } else {
             to_bits();
             const double marked_edges = static_cast<double>(count) * static_cast<double>(edges_.begin[edges_.rows]);
-            const bool pulls = marked_edges > static_cast<double>(missing) * pull_cost * static_cast<double>(edges_.rows);
+            const double pulled_rows = static_cast<double>(missing) * pull_cost * static_cast<double>(edges_.rows);
+            const bool pulls = marked_edges > pulled_rows;
             pulls ? pull(level - 1) : mark(level - 1);
             count = collect();
         }
