@@ -1,29 +1,30 @@
 #include "beam_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace nbfnet {
 
-int64_t PathList::find(const int32_t *slots, int32_t length, int32_t slot) const {
+int64_t PathList::find(const int64_t *slots, int32_t length, int64_t slot) const {
     for (int64_t i = 0; i < size_; ++i) {
-        const int32_t *other = this->slots(i);
+        const int64_t *other = this->slots(i);
         if (length_[i] == length + 1 && other[length] == slot && std::equal(slots, slots + length, other)) return i;
     }
     return -1;
 }
 
-bool PathList::is_better(double weight, const int32_t *slots, int32_t length, int32_t slot, int64_t i) const {
+bool PathList::is_better(double weight, const int64_t *slots, int32_t length, int64_t slot, int64_t i) const {
     if (weight != weight_[i]) return weight > weight_[i];
     if (length + 1 != length_[i]) return length + 1 < length_[i];
-    const int32_t *other = this->slots(i);
+    const int64_t *other = this->slots(i);
     const auto [mine, theirs] = std::mismatch(slots, slots + length, other);
     return mine != slots + length ? *mine < *theirs : slot < other[length];
 }
@@ -35,7 +36,7 @@ void PathList::remove(int64_t i) {
     --size_;
 }
 
-void PathList::insert(double weight, const int32_t *slots, int32_t length, int32_t slot) {
+void PathList::insert(double weight, const int64_t *slots, int32_t length, int64_t slot) {
     if (size_ == capacity_ && !is_better(weight, slots, length, slot, size_ - 1)) return;
     const int64_t same = find(slots, length, slot);
     if (same >= 0) {
@@ -78,7 +79,7 @@ void PathList::clear() {
 namespace {
 
 // Whether a path already stands on a node: the nodes it has left are the sources of its edges.
-bool visits(const BeamRequest &request, const int32_t *slots, int32_t length, int32_t node) {
+bool visits(const BeamRequest &request, const int64_t *slots, int32_t length, int32_t node) {
     for (int32_t i = 0; i < length; ++i) {
         if (request.source[slots[i]] == node) return true;
     }
@@ -98,7 +99,7 @@ void pull(const BeamRequest &request, int64_t iteration, const std::vector<PathL
             const double weight = paths.weight(i) + importance[slot];
             if (!list.may_enter(weight)) break;  // the paths are in the order of their weights
             if (!ends && visits(request, paths.slots(i), paths.length(i), node)) continue;
-            list.insert(weight, paths.slots(i), paths.length(i), static_cast<int32_t>(slot));
+            list.insert(weight, paths.slots(i), paths.length(i), slot);
         }
     }
 }
@@ -139,14 +140,26 @@ PathList beam_search(const BeamRequest &request) {
 namespace {
 
 // The paths, best first: their weights and the slots of their edges.
-std::tuple<std::vector<double>, std::vector<std::vector<int32_t>>> search(
+std::tuple<std::vector<double>, std::vector<std::vector<int64_t>>> search(
     In<int64_t> indptr, In<int32_t> source, In<double, 2> importance, In<int32_t> distance, int32_t start,
     int32_t answer, int64_t beam, int64_t count, int threads) {
-    const BeamRequest request{static_cast<int64_t>(distance.shape(0)), static_cast<int64_t>(source.shape(0)),
-                              static_cast<int64_t>(importance.shape(0)), indptr.data(), source.data(),
+    const int64_t nodes = expect_rows("indptr", indptr), slots_of_all = length(source), iterations = length(importance);
+    expect_runs("indptr", indptr, nodes, slots_of_all);
+    expect_ids("source", source, nodes);
+    expect_length("each iteration of importance", length(importance, 1), slots_of_all);
+    const auto is_finite = [](double weight) { return std::isfinite(weight); };
+    expect(std::all_of(importance.data(), importance.data() + importance.size(), is_finite),
+           "importance holds a value that is not finite");
+    expect(iterations <= most_ids, "importance has " + std::to_string(iterations) + " iterations");
+    expect_length("distance", length(distance), nodes);
+    expect_id("start", start, nodes);
+    expect_id("answer", answer, nodes);
+    expect(beam >= 1 && count >= 1, "beam and count must be at least 1");
+    expect_threads(threads);
+    const BeamRequest request{nodes, slots_of_all, iterations, indptr.data(), source.data(),
                               importance.data(), distance.data(), start, answer, beam, count, threads};
     std::vector<double> weights;
-    std::vector<std::vector<int32_t>> slots;
+    std::vector<std::vector<int64_t>> slots;
     nb::gil_scoped_release release;
     const PathList found = beam_search(request);
     for (int64_t i = 0; i < found.size(); ++i) {

@@ -28,24 +28,25 @@ class PathList {
     int64_t size() const { return size_; }
     double weight(int64_t i) const { return weight_[i]; }
     int32_t length(int64_t i) const { return length_[i]; }
-    const int32_t *slots(int64_t i) const { return slots_.data() + i * longest_; }
+    const int64_t *slots(int64_t i) const { return slots_.data() + i * longest_; }
 
     // Whether a path of this weight may enter: equal weights are decided by insert.
     bool may_enter(double weight) const { return size_ < capacity_ || weight >= weight_[size_ - 1]; }
     // Adds a path: another one followed by a slot, or the path of no edge. Each sequence of slots is kept once.
-    void insert(double weight, const int32_t *slots, int32_t length, int32_t slot);
+    void insert(double weight, const int64_t *slots, int32_t length, int64_t slot);
     void insert_empty_path();
     void copy_from(const PathList &other);
     void clear();
 
   private:
-    int64_t find(const int32_t *slots, int32_t length, int32_t slot) const;
-    bool is_better(double weight, const int32_t *slots, int32_t length, int32_t slot, int64_t i) const;
+    int64_t find(const int64_t *slots, int32_t length, int64_t slot) const;
+    bool is_better(double weight, const int64_t *slots, int32_t length, int64_t slot, int64_t i) const;
     void remove(int64_t i);
 
     int64_t capacity_, longest_, size_ = 0;
     std::vector<double> weight_;
-    std::vector<int32_t> length_, slots_;  // (path), (path, longest)
+    std::vector<int32_t> length_;  // (path)
+    std::vector<int64_t> slots_;   // (path, longest)
 };
 
 PathList beam_search(const BeamRequest &request);

@@ -10,7 +10,7 @@
 #include <omp.h>
 #endif
 
-#include "bindings.hpp"
+#include "checks.hpp"
 #include "hop_search.hpp"
 #include "instruction_set.hpp"
 #include "panel_solver.hpp"
@@ -97,8 +97,26 @@ bool bellman_ford(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<do
                   In<int32_t> target, In<double> out_weight, In<double> factor, double uniform, In<int32_t> rank,
                   In<int32_t> sources, int64_t iterations, bool until_convergence, double tolerance, int32_t threads,
                   Out<double, 2> scores) {
-    const int64_t nodes = static_cast<int64_t>(rank.shape(0)), count = static_cast<int64_t>(sources.shape(0));
-    const bool weighted = weight.shape(0) > 0;
+    const int64_t nodes = expect_rows("begin", begin), edge_count = length(source), count = length(sources);
+    const bool weighted = length(weight) > 0;
+    expect(semiring >= 0 && semiring <= static_cast<int32_t>(PathSemiring::max_times),
+           "there is no semiring " + std::to_string(semiring));
+    expect_runs("begin", begin, nodes, edge_count);
+    expect_ids("source", source, nodes);
+    expect_length("target", length(target), edge_count);
+    expect_runs("out_begin", out_begin, nodes, edge_count);
+    expect_ids("target", target, nodes);
+    if (weighted) expect_length("weight", length(weight), edge_count);
+    expect_length("out_weight", length(out_weight), length(weight));
+    if (length(factor) > 0) expect_length("factor", length(factor), nodes);
+    expect_length("rank", length(rank), nodes);
+    expect_ids("rank", rank, nodes);
+    expect_ids("sources", sources, nodes);
+    expect(iterations >= 0, "iterations is " + std::to_string(iterations) + ", expected 0 or more");
+    expect_threads(threads);
+    expect(length(scores, 0) == count && length(scores, 1) == nodes,
+           "scores is (" + std::to_string(length(scores, 0)) + ", " + std::to_string(length(scores, 1)) +
+               "), expected (" + std::to_string(count) + ", " + std::to_string(nodes) + ")");
     const PathEdges edges{nodes,
                           begin.data(),
                           source.data(),
@@ -114,8 +132,8 @@ bool bellman_ford(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<do
     // A panel a thread needs no waiting for each other, but memory for all.
     const int64_t panel_bytes = 2 * nodes * width * static_cast<int64_t>(sizeof(double));
     const bool side_by_side = panels >= threads && panel_bytes * threads <= side_by_side_memory;
-    const int64_t work = (begin.data()[nodes] + nodes) * std::max(1, width / 4) * (side_by_side ? panels : 1);
-    threads = static_cast<int32_t>(std::clamp<int64_t>(work / worth_a_thread, 1, threads));
+    const double work = static_cast<double>(edge_count + nodes) * std::max(1, width / 4) * (side_by_side ? panels : 1);
+    threads = static_cast<int32_t>(std::clamp<double>(work / worth_a_thread, 1, threads));
     const bool counts_hops = static_cast<PathSemiring>(semiring) == PathSemiring::min_plus && width == 1 && !weighted &&
                              !edges.factor && uniform > 0;
     const int32_t outer = side_by_side ? threads : 1, inner = side_by_side ? 1 : threads;
@@ -165,7 +183,12 @@ bool bellman_ford(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<do
 
 // product = Ax for the matrix whose rows are a graph's rows.
 void multiply_rows(In<int64_t> begin, In<int32_t> source, In<double> weight, In<double> x, Out<double> product) {
-    const int64_t rows = static_cast<int64_t>(x.shape(0));
+    const int64_t rows = expect_rows("begin", begin);
+    expect_runs("begin", begin, rows, length(source));
+    expect_ids("source", source, rows);
+    expect_length("weight", length(weight), length(source));
+    expect_length("x", length(x), rows);
+    expect_length("product", length(product), rows);
     const PathEdges edges{rows, begin.data(), source.data(), weight.data(), nullptr, nullptr, nullptr, nullptr, 1.0};
     const PathLoops loops = loops_of_instruction_set(PathSemiring::plus_times, 1, true);
     Boundary none;
@@ -181,10 +204,11 @@ void multiply_rows(In<int64_t> begin, In<int32_t> source, In<double> weight, In<
 
 void bind_bellman_ford(nb::module_ &m) {
     m.def("default_threads", &nbfnet::default_threads);
-    m.def("bellman_ford", &nbfnet::bellman_ford, nb::arg("semiring"), nb::arg("begin"), nb::arg("source"),
-          nb::arg("weight"), nb::arg("out_begin"), nb::arg("target"), nb::arg("out_weight"), nb::arg("factor"),
-          nb::arg("uniform"), nb::arg("rank"), nb::arg("sources"), nb::arg("iterations"),
+    m.def("bellman_ford", &nbfnet::bellman_ford, nb::arg("semiring"), nb::arg("begin").noconvert(),
+          nb::arg("source").noconvert(), nb::arg("weight").noconvert(), nb::arg("out_begin").noconvert(),
+          nb::arg("target").noconvert(), nb::arg("out_weight").noconvert(), nb::arg("factor").noconvert(),
+          nb::arg("uniform"), nb::arg("rank").noconvert(), nb::arg("sources").noconvert(), nb::arg("iterations"),
           nb::arg("until_convergence"), nb::arg("tolerance"), nb::arg("threads"), nb::arg("scores").noconvert());
-    m.def("multiply_rows", &nbfnet::multiply_rows, nb::arg("begin"), nb::arg("source"), nb::arg("weight"),
-          nb::arg("x"), nb::arg("product").noconvert());
+    m.def("multiply_rows", &nbfnet::multiply_rows, nb::arg("begin").noconvert(), nb::arg("source").noconvert(),
+          nb::arg("weight").noconvert(), nb::arg("x").noconvert(), nb::arg("product").noconvert());
 }

@@ -9,7 +9,8 @@ namespace nbfnet {
 template <class T, int Dims = 1>
 using In = nanobind::ndarray<const T, nanobind::ndim<Dims>, nanobind::c_contig, nanobind::device::cpu>;
 
-// An argument of this type is bound with noconvert(): a converted output would be a copy that nobody sees.
+// Arrays are bound with noconvert(): a converted output would be a copy that nobody sees, and ids that a narrower type
+// cannot hold would become other ids.
 template <class T, int Dims = 1>
 using Out = nanobind::ndarray<T, nanobind::ndim<Dims>, nanobind::c_contig, nanobind::device::cpu>;
 
@@ -19,7 +20,6 @@ void bind_beam_search(nanobind::module_ &m);
 void bind_bellman_ford(nanobind::module_ &m);
 void bind_block_pool(nanobind::module_ &m);
 void bind_counting_sort(nanobind::module_ &m);
-void bind_edges_fit(nanobind::module_ &m);
 void bind_fused_iteration(nanobind::module_ &m);
 void bind_instruction_set(nanobind::module_ &m);
 void bind_relational_spmm(nanobind::module_ &m);

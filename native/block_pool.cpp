@@ -39,6 +39,8 @@ Pool &pool() {
     return *the_pool;
 }
 
+constexpr size_t most_bytes = size_t{1} << 62;  // more cannot be rounded up
+
 // Sizes are rounded up by at most an eighth, so that blocks of about the same size can stand in for each other.
 size_t rounded_up(size_t bytes) {
     const size_t step = std::max<size_t>(64, std::bit_floor(bytes) / 8);
@@ -63,6 +65,7 @@ void *new_block(size_t bytes) {
 }  // namespace
 
 void *take_block(size_t bytes) {
+    if (bytes > most_bytes) return nullptr;
     bytes = rounded_up(bytes);
     Pool &p = pool();
     const std::lock_guard lock(p.mutex);
@@ -77,6 +80,7 @@ void *take_block(size_t bytes) {
             break;
         }
     }
+    const size_t most_used_before = p.most_used_bytes;
     p.used_bytes += bytes;
     p.most_used_bytes = std::max(p.most_used_bytes, p.used_bytes);
     while (!p.free.empty() && p.used_bytes + p.free_bytes > p.most_used_bytes) {
@@ -87,6 +91,7 @@ void *take_block(size_t bytes) {
     if (!block) block = new_block(bytes);
     if (!block) {
         p.used_bytes -= bytes;
+        p.most_used_bytes = most_used_before;
         return nullptr;
     }
     p.used.emplace(block, bytes);

@@ -1,6 +1,7 @@
 // Fused iterations as Python calls them: arrays come as addresses, which the caller has checked and keeps.
 #include "fused_iteration.hpp"
 
+#include <algorithm>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -41,6 +42,7 @@ const FusedKernels<Scalar> &kernels() {
 }
 
 using Addresses = std::vector<uintptr_t>;
+constexpr int64_t most_dims = 1 << 20;
 
 struct Options {
     Message message;
@@ -75,6 +77,20 @@ void forward(const RowPlan &plan, const Graph &graph, int64_t iteration, const O
     kernels<Scalar>().forward[static_cast<int>(o.message)][static_cast<int>(o.aggregate)](call);
 }
 
+// The caller checks the shapes behind the addresses; how many there are is checked here.
+void expect_call(const RowPlan &plan, const GraphArrays &graph, int64_t iteration, const Options &o) {
+    expect_plan_of(plan, graph.graph(), iteration);
+    expect(o.relations >= graph.relations, "the options have " + std::to_string(o.relations) + " relations, the edges " +
+                                               std::to_string(graph.relations));
+}
+
+void expect_addresses(const char *name, const Addresses &addresses, size_t count) {
+    expect_length(name, static_cast<int64_t>(addresses.size()), static_cast<int64_t>(count));
+    // The first may be of no rows, the second of no relations.
+    expect(std::find(addresses.begin() + 2, addresses.end(), 0) == addresses.end(),
+           std::string(name) + " holds a null address");
+}
+
 // gradients: of previous, relation, weight, bias, norm_weight, norm_bias, query, zero; all zero before
 template <class Scalar>
 void backward(const RowPlan &plan, const Graph &graph, int64_t iteration, const Options &o, const Addresses &inputs,
@@ -97,6 +113,10 @@ void bind_fused_iteration(nb::module_ &m) {
         .def("__init__",
              [](Options *self, const std::string &message, const std::string &aggregate, bool layer_norm, bool shortcut,
                 bool wants_zero_gradient, int threads, int64_t dim, int64_t relations) {
+                 expect(dim >= 1 && dim <= most_dims, "dim is " + std::to_string(dim));
+                 expect(relations >= 0 && relations <= most_ids, "relations is " + std::to_string(relations));
+                 expect_threads(threads);
+                 expect(message != "rotate" || dim % 2 == 0, "the message 'rotate' needs an even dim");
                  new (self) Options{message_named(message), aggregate_named(aggregate), layer_norm, shortcut,
                                     wants_zero_gradient, threads, dim, relations};
              },
@@ -104,6 +124,9 @@ void bind_fused_iteration(nb::module_ &m) {
     m.def("fused_forward",
           [](const RowPlan &plan, const GraphArrays &graph, int64_t iteration, const Options &options, bool is_double,
              const Addresses &inputs, uintptr_t out) {
+              expect_call(plan, graph, iteration, options);
+              expect_addresses("inputs", inputs, 9);
+              expect(out != 0 || plan.levels[iteration].rows() == 0, "out is a null address");
               nb::gil_scoped_release release;
               (is_double ? &forward<double> : &forward<float>)(plan, graph.graph(), iteration, options, inputs, out);
           },
@@ -111,6 +134,10 @@ void bind_fused_iteration(nb::module_ &m) {
     m.def("fused_backward",
           [](const RowPlan &plan, const GraphArrays &graph, int64_t iteration, const Options &options, bool is_double,
              const Addresses &inputs, uintptr_t grad_out, const Addresses &gradients) {
+              expect_call(plan, graph, iteration, options);
+              expect_addresses("inputs", inputs, 9);
+              expect_addresses("gradients", gradients, 8);
+              expect(grad_out != 0 || plan.levels[iteration].rows() == 0, "grad_out is a null address");
               nb::gil_scoped_release release;
               (is_double ? &backward<double> : &backward<float>)(plan, graph.graph(), iteration, options, inputs,
                                                                  grad_out, gradients);

@@ -34,7 +34,7 @@ class ThreadGradients {
     // The base of (row of the level before, dim) for a group's rows.
     Scalar *rows_of(int64_t group) {
         if (c.iteration == 1) return sources.data() + dim;
-        if (first || !c.shares->contested[group]) return c.grad_previous;
+        if (first || !c.shares->contested[group] || contested.size() == 0) return c.grad_previous;
         return contested.data() + offset[group] * dim;
     }
 

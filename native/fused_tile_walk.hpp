@@ -18,7 +18,7 @@ class PreviousRows {
         const int64_t dim = call.layer.dim, count = call.plan->levels[0].rows();
         copy.resize((count + 1) * dim);
         std::memcpy(copy.data(), call.layer.zero, dim * sizeof(Scalar));
-        std::memcpy(copy.data() + dim, call.previous, count * dim * sizeof(Scalar));
+        if (count > 0) std::memcpy(copy.data() + dim, call.previous, count * dim * sizeof(Scalar));
         rows = copy.data() + dim;
     }
     const Scalar *data() const { return rows; }

@@ -3,6 +3,7 @@
 // those pull, and stop at the first neighbour in the frontier.
 #include "hop_search.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -34,7 +35,9 @@ bool HopSearch::solve(int64_t source, int64_t iterations, const std::function<bo
             count = push(level);
         } else {
             to_bits();
-            const bool pulls = count * edges_.begin[edges_.rows] > missing * pull_cost * edges_.rows;
+            const double marked_edges = static_cast<double>(count) * static_cast<double>(edges_.begin[edges_.rows]);
+            const double pulled_rows = static_cast<double>(missing) * pull_cost * static_cast<double>(edges_.rows);
+            const bool pulls = marked_edges > pulled_rows;
             pulls ? pull(level - 1) : mark(level - 1);
             count = collect();
         }
@@ -132,7 +135,7 @@ int64_t HopSearch::collect() {
         frontier_[word] = rows;
         count += std::popcount(rows);
     }
-    std::memset(marked_.data(), 0, marked_.size());
+    std::fill(marked_.begin(), marked_.end(), uint8_t{0});
     return count;
 }
 

@@ -5,12 +5,11 @@
 
 NB_MODULE(_native, m) {
     nanobind::set_leak_warnings(false);  // what lives until the interpreter ends is no leak
-    m.doc() = "Compiled core of nbfnet. Arrays or addresses in and out; every check is done by the Python caller.";
+    m.doc() = "Compiled core of nbfnet. Arrays or addresses in and out. Every entry checks its arguments once.";
     bind_block_pool(m);
     bind_beam_search(m);
     bind_bellman_ford(m);
     bind_counting_sort(m);
-    bind_edges_fit(m);
     bind_row_plan(m);
     bind_fused_iteration(m);
     bind_instruction_set(m);

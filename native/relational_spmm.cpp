@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bindings.hpp"
+#include "checks.hpp"
 #include "operator_names.hpp"
 #include "relational_spmm_batch.hpp"
 
@@ -24,11 +24,42 @@ Batch<Scalar> make_batch(const In<Scalar, 3> &source, const In<Scalar, 3> &relat
                          const In<int64_t> &indptr, const In<int32_t> &edge_source,
                          const In<int32_t> &edge_relation, const std::optional<In<Scalar>> &weight,
                          const std::string &message, const std::string &aggregate, int64_t threads) {
-    const auto size = [](const auto &array, size_t dim) { return static_cast<int64_t>(array.shape(dim)); };
-    return {message_named(message), aggregate_named(aggregate),
-            Edges<Scalar>{indptr.data(), edge_source.data(), edge_relation.data(), weight ? weight->data() : nullptr},
-            source.data(), relation.data(), boundary.data(), size(boundary, 0), size(source, 1), size(relation, 0),
-            size(relation, 1), size(boundary, 1), size(edge_source, 0), size(boundary, 2), threads};
+    const Batch<Scalar> batch{
+        message_named(message), aggregate_named(aggregate),
+        Edges<Scalar>{indptr.data(), edge_source.data(), edge_relation.data(), weight ? weight->data() : nullptr},
+        source.data(), relation.data(), boundary.data(), length(boundary, 0), length(source, 1), length(relation, 0),
+        length(relation, 1), length(boundary, 1), length(edge_source), length(boundary, 2), threads};
+    expect_length("source", length(source, 0), batch.queries);
+    if (!batch.shares_relation()) expect_length("edge_representation", batch.relation_queries, batch.queries);
+    expect(length(source, 2) == batch.dim && length(relation, 2) == batch.dim,
+           "source, edge_representation and boundary differ in their dims");
+    expect(batch.message != Message::rotate || batch.dim % 2 == 0, "the message 'rotate' needs an even dim");
+    expect_length("indptr", length(indptr), batch.rows + 1);
+    expect_length("relation", length(edge_relation), batch.edge_count);
+    if (weight) expect_length("weight", length(*weight), batch.edge_count);
+    expect_threads(threads);
+    expect(runs_fit(indptr.data(), batch.rows, batch.edge_count) &&
+               ids_fit(edge_source.data(), batch.edge_count, batch.sources, threads) &&
+               ids_fit(edge_relation.data(), batch.edge_count, batch.relations, threads),
+           "the edges do not fit: indptr must rise from 0 to the number of edges (" + std::to_string(batch.edge_count) +
+               "), source_index stay below " + std::to_string(batch.sources) + ", relation below " +
+               std::to_string(batch.relations));
+    return batch;
+}
+
+// (query, row, dim), or (query, row, statistic, dim) where there are several
+template <class Scalar, class Array>
+void expect_output(const char *name, const Array &out, const Batch<Scalar> &batch) {
+    const bool several = batch.statistics() > 1;
+    bool fits = out.ndim() == (several ? 4 : 3);
+    fits = fits && length(out, 0) == batch.queries && length(out, 1) == batch.rows;
+    fits = fits && (!several || length(out, 2) == batch.statistics()) && length(out, several ? 3 : 2) == batch.dim;
+    expect(fits, std::string(name) + " does not have the shape of the output");
+}
+
+template <class Scalar>
+void expect_like(const char *name, const Out<Scalar, 3> &gradient, const In<Scalar, 3> &input) {
+    for (size_t axis = 0; axis < 3; ++axis) expect_length(name, length(gradient, axis), length(input, axis));
 }
 
 template <class Scalar>
@@ -37,6 +68,7 @@ void forward(In<Scalar, 3> source, In<Scalar, 3> relation, In<Scalar, 3> boundar
              OutOfAnyDims<Scalar> out, const std::string &message, const std::string &aggregate, int64_t threads) {
     const Batch<Scalar> batch = make_batch<Scalar>(source, relation, boundary, indptr, edge_source, edge_relation,
                                                    weight, message, aggregate, threads);
+    expect_output("out", out, batch);
     Scalar *result = out.data();
     nb::gil_scoped_release release;
     forward_batch(batch, result);
@@ -50,6 +82,12 @@ void backward(InOfAnyDims<Scalar> grad_out, In<Scalar, 3> source, In<Scalar, 3> 
               const std::string &aggregate, int64_t threads) {
     const Batch<Scalar> batch = make_batch<Scalar>(source, relation, boundary, indptr, edge_source, edge_relation,
                                                    weight, message, aggregate, threads);
+    expect_output("grad_out", grad_out, batch);
+    expect_like("grad_source", grad_source, source);
+    expect_like("grad_edge_representation", grad_relation, relation);
+    expect_like("grad_boundary", grad_boundary, boundary);
+    if (grad_weight) expect_length("grad_weight", length(*grad_weight), batch.edge_count);
+    expect(!grad_weight || weight, "there is no weight to have a gradient");
     const BatchGradients<Scalar> gradients{grad_out.data(), grad_source.data(), grad_relation.data(),
                                            grad_boundary.data(), grad_weight ? grad_weight->data() : nullptr};
     nb::gil_scoped_release release;

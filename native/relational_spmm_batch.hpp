@@ -1,7 +1,7 @@
 // Relational SpMM for a batch of queries: shares the rows among threads, and adds up what threads or queries share.
 #pragma once
 
-#include <cstring>
+#include <algorithm>
 #include <type_traits>
 
 #include "block_pool.hpp"
@@ -111,8 +111,8 @@ void backward_queries(const Batch<Scalar> &batch, const BatchGradients<Scalar> &
                                          : source_blocks + (local * (ranges - 1) + range - 1) * source_size;
         Scalar *grad_relation = sums_relation ? relation_blocks + unit * relation_size
                                               : grads.relation + query * relation_size;
-        std::memset(grad_source, 0, source_size * sizeof(Scalar));
-        std::memset(grad_relation, 0, relation_size * sizeof(Scalar));
+        std::fill_n(grad_source, source_size, Scalar{0});
+        std::fill_n(grad_relation, relation_size, Scalar{0});
         kernel({batch.edges, batch.dim, cuts[range], cuts[range + 1], batch.source + query * source_size,
                 batch.relation_of(query), batch.boundary + query * batch.row_size(),
                 grads.grad_out + query * batch.out_size(), grad_source, grad_relation, grads.boundary + query * batch.row_size(),
@@ -132,9 +132,9 @@ void backward_queries(const Batch<Scalar> &batch, const BatchGradients<Scalar> &
 
 template <class Scalar>
 void backward_batch(const Batch<Scalar> &batch, const BatchGradients<Scalar> &grads) {
-    if (grads.weight) std::memset(grads.weight, 0, batch.edge_count * sizeof(Scalar));
+    if (grads.weight) std::fill_n(grads.weight, batch.edge_count, Scalar{0});
     if (batch.queries == 0) {
-        std::memset(grads.relation, 0, batch.relation_queries * batch.relation_size() * sizeof(Scalar));
+        std::fill_n(grads.relation, batch.relation_queries * batch.relation_size(), Scalar{0});
     } else if (grads.weight) {
         // Queries share the weights: one query after the other, its rows among the threads, and no edge is raced for.
         for (int64_t query = 0; query < batch.queries; ++query) backward_queries(batch, grads, query, query + 1);

@@ -27,6 +27,7 @@ class Planner {
         result.queries = static_cast<int64_t>(r.source.size());
         result.families = r.families;
         result.iterations = r.iterations;
+        result.graph = g.serial;
         result.source = r.source;
         result.source.resize(result.groups(), -1);
         result.family = r.family;

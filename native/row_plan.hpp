@@ -17,6 +17,7 @@ struct Graph {
     const int32_t *relation = nullptr;    // (edge)
     const int64_t *out_indptr = nullptr;  // (node + 1) out-edges
     const int32_t *target = nullptr;      // (edge)
+    int64_t serial = 0;                   // tells graphs apart
 };
 
 // What a row costs beside its edges, measured in edges: its share of the dense algebra.
@@ -37,10 +38,13 @@ struct RowPlan {
     std::vector<Level> levels;     // (iterations + 1); level 0 holds only sources: every other node has the zero row
     std::vector<int64_t> target_row;  // (target) where each target stands in the last level
     int64_t edges = 0;             // messages to compute, over all iterations
+    int64_t graph = 0;             // the serial number of the graph it was made for
 
     int64_t groups() const { return queries + families; }
     int64_t background(int64_t group) const { return queries + family[group]; }
 };
+
+inline constexpr int64_t most_iterations = 126;  // distances are int8_t, and 127 is `never`
 
 struct PlanRequest {
     Graph graph;

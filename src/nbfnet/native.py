@@ -1,6 +1,7 @@
 """The compiled extension, if it was built: one place decides whether it is used.
 
-The pure-Python path serves without it. ``NBFNET_NATIVE=0`` in the environment turns it off.
+The pure-Python path serves without it. ``NBFNET_NATIVE=0`` in the environment turns it off, and
+``NBFNET_INSTRUCTION_SET`` ('baseline', 'avx2' or 'avx512') chooses older vector instructions than the machine has.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import importlib.util
 import os
 from pathlib import Path
 from types import ModuleType
+
+from nbfnet.errors import BackendError
 
 
 def _share_openmp_with_torch() -> None:
@@ -27,9 +30,19 @@ def _load() -> ModuleType | None:
         return None
     _share_openmp_with_torch()
     try:
-        return importlib.import_module("nbfnet._native")
+        module = importlib.import_module("nbfnet._native")
     except ImportError:
         return None
+    if chosen := os.environ.get("NBFNET_INSTRUCTION_SET"):
+        _choose_instruction_set(module, chosen)
+    return module
+
+
+def _choose_instruction_set(module: ModuleType, name: str) -> None:
+    known = module.instruction_sets()
+    if name not in known:
+        raise BackendError(f"NBFNET_INSTRUCTION_SET is {name!r}: choose one of {', '.join(map(repr, known))}")
+    module.choose_instruction_set(name)
 
 
 native: ModuleType | None = _load()

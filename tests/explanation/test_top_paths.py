@@ -174,6 +174,27 @@ def test_no_path_at_all_cannot_be_asked_for(k: int, beam: int) -> None:
         top_paths(csr, np.ones((1, 1)), 0, 1, k=k, beam=beam)
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "importance", "complaint"),
+    [
+        (3, 1, np.ones((2, 2)), "the source is the node 3, expected 0 to 2"),
+        (-1, 1, np.ones((2, 2)), "the source is the node -1"),
+        (0, 3, np.ones((2, 2)), "the target is the node 3"),
+        (0, -3, np.ones((2, 2)), "the target is the node -3"),
+        (0, 2, np.ones((2, 3)), r"importance is \(2, 3\), expected \(iterations, 2\)"),
+        (0, 2, np.ones(2), r"importance is \(2,\)"),
+        (0, 2, np.array([[1.0, np.nan]]), "importance holds a value that is not finite"),
+        (0, 2, np.array([[np.inf, 1.0]]), "importance holds a value that is not finite"),
+    ],
+)
+def test_what_does_not_fit_the_graph(
+    search: Any, source: int, target: int, importance: np.ndarray, complaint: str
+) -> None:
+    csr = RelationalCSR.from_triplets(Triplets.of([0, 1], [0, 0], [1, 2]), 3, 1)
+    with pytest.raises(ExplanationError, match=complaint):
+        search(csr, importance, source, target)
+
+
 def test_distances() -> None:
     csr = RelationalCSR.from_triplets(Triplets.of([0, 1, 2, 3, 4], [0] * 5, [1, 2, 3, 4, 4]), 6, 1)
     assert distance_to(csr, 3, 2).tolist() == [3, 2, 1, 0, 3, 3]

@@ -56,7 +56,7 @@ def test_an_unknown_backend_is_an_error() -> None:
 
 @needs_native
 def test_instruction_set_can_be_asked() -> None:
-    assert instruction_set() == native.instruction_sets()[0]
+    assert instruction_set() == os.environ.get("NBFNET_INSTRUCTION_SET", native.instruction_sets()[0])
     assert instruction_set() in ("avx512", "avx2", "baseline")
     with pytest.raises(ValueError, match="does not have the instruction set 'sse9'"):
         native.choose_instruction_set("sse9")
@@ -102,6 +102,18 @@ def test_the_environment_is_checked_too() -> None:
     done = call(NBFNET_BACKEND="fastest")
     assert done.returncode != 0
     assert "unknown backend 'fastest'" in done.stderr
+
+
+@needs_native
+def test_the_environment_chooses_the_instruction_set() -> None:
+    show = "from nbfnet.kernels.cpu import instruction_set; print(instruction_set())"
+    for name in native.instruction_sets():
+        environment = {**os.environ, "NBFNET_INSTRUCTION_SET": name}
+        done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, env=environment)
+        assert done.stdout.strip() == name, done.stderr
+    done = call(NBFNET_INSTRUCTION_SET="sse9")
+    assert done.returncode != 0
+    assert "NBFNET_INSTRUCTION_SET is 'sse9': choose one of" in done.stderr
 
 
 @needs_native

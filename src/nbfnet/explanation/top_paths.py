@@ -53,19 +53,36 @@ def top_paths(
         target: v.
         k: how many paths.
         beam: partial paths kept at each node.
+
+    Raises:
+        ExplanationError: a node is not in the graph, or an importance is missing or not finite.
     """
     if k < 1 or beam < 1:
         raise ExplanationError(f"k is {k} and beam is {beam}: both must be at least 1")
     k, beam = min(k, _ALL), min(beam, _ALL)
     importance = np.ascontiguousarray(importance, dtype=np.float64)
+    _check(csr, importance, source, target)
     distance = distance_to(csr, target, len(importance))
     if native is None:
         found = beam_search(csr, importance, distance, source, target, beam, k)
     else:
-        threads = torch.get_num_threads()
-        edges = csr.indptr, csr.source, importance, distance
-        found = list(zip(*native.beam_search(*edges, source, target, beam, k, threads), strict=True))
+        edges = np.ascontiguousarray(csr.indptr), np.ascontiguousarray(csr.source), importance, distance
+        try:
+            weights, paths = native.beam_search(*edges, source, target, beam, k, torch.get_num_threads())
+        except ValueError as error:
+            raise ExplanationError(f"the edges of the graph do not fit together: {error}") from None
+        found = list(zip(weights, paths, strict=True))
     return [TopPath(weight, tuple(slots), best_placement(importance[:, slots])) for weight, slots in found]
+
+
+def _check(csr: RelationalCSR, importance: Float64, source: int, target: int) -> None:
+    for role, node in (("source", source), ("target", target)):
+        if not 0 <= node < csr.num_nodes:
+            raise ExplanationError(f"the {role} is the node {node}, expected 0 to {csr.num_nodes - 1}")
+    if importance.ndim != 2 or importance.shape[1] != csr.num_edges:
+        raise ExplanationError(f"importance is {importance.shape}, expected (iterations, {csr.num_edges})")
+    if not np.isfinite(importance).all():
+        raise ExplanationError("importance holds a value that is not finite")
 
 
 def distance_to(csr: RelationalCSR, target: int, limit: int) -> Int32:

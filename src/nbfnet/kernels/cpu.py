@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from nbfnet.errors import BackendError, OperatorError
 from nbfnet.kernels import memory
+from nbfnet.kernels.backend import KERNEL_DTYPES
+from nbfnet.kernels.shapes import check_inputs, expect
 from nbfnet.native import native
 
 
@@ -31,16 +33,10 @@ def forward(
     aggregate: str,
 ) -> Tensor:
     """(query, row, dim), or (query, row, 4, dim) for 'pna'; arguments as of ``relational_spmm``."""
-    edges = _arrays(indptr, source_index, relation)
-    threads = torch.get_num_threads()
-    if not _kernel().edges_fit(*edges, source.shape[1], edge_representation.shape[1], threads):
-        raise OperatorError(
-            f"the edges do not fit: indptr must rise from 0 to the number of edges ({len(source_index)}), "
-            f"source_index stay below {source.shape[1]}, relation below {edge_representation.shape[1]}"
-        )
+    inputs = (source, edge_representation, boundary, indptr, source_index, relation, weight)
+    _check(*inputs)
     out = memory.empty(output_shape(boundary, aggregate), boundary.dtype)
-    inputs = _arrays(source, edge_representation, boundary)
-    _kernel().relational_spmm_forward(*inputs, *edges, *_arrays(weight, out), message, aggregate, threads)
+    _call(_kernel().relational_spmm_forward, (*inputs, out), message, aggregate)
     return out
 
 
@@ -59,12 +55,13 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of source, edge_representation, boundary and weight (empty where it is not asked for)."""
     like = (source, edge_representation, boundary)
+    inputs = (*like, indptr, source_index, relation, weight)
+    _check(*inputs)
+    expect("grad_out", grad_out, output_shape(boundary, aggregate), boundary.dtype)
     of_source, of_edges, of_boundary = (memory.empty(tuple(t.shape), t.dtype) for t in like)
     of_weight = memory.empty((len(source_index) if weight_gradient else 0,), source.dtype)
-    inputs = (*like, indptr, source_index, relation, weight)
     outputs = (of_source, of_edges, of_boundary, of_weight if weight_gradient else None)
-    arrays = _arrays(grad_out, *inputs, *outputs)
-    _kernel().relational_spmm_backward(*arrays, message, aggregate, torch.get_num_threads())
+    _call(_kernel().relational_spmm_backward, (grad_out, *inputs, *outputs), message, aggregate)
     return of_source, of_edges, of_boundary, of_weight
 
 
@@ -80,5 +77,19 @@ def _kernel() -> ModuleType:
     return native
 
 
-def _arrays(*tensors: Tensor | None) -> list[npt.NDArray[Any] | None]:
-    return [None if tensor is None else tensor.detach().contiguous().numpy() for tensor in tensors]
+def _check(source: Tensor, *others: Any) -> None:
+    """The operator may be called directly, as ``torch.ops.nbfnet.relational_spmm``: nobody has looked before."""
+    weight = others[-1]
+    check_inputs(source, *others)
+    if source.dtype not in KERNEL_DTYPES:
+        raise OperatorError(f"the kernel knows float32 and float64, not {source.dtype}")
+    if weight is not None:
+        expect("weight", weight, (None,), source.dtype)
+
+
+def _call(function: Callable[..., None], tensors: Iterable[Tensor | None], message: str, aggregate: str) -> None:
+    arrays = [None if tensor is None else tensor.detach().contiguous().numpy() for tensor in tensors]
+    try:
+        function(*arrays, message, aggregate, torch.get_num_threads())
+    except ValueError as error:  # indices out of bounds, an operator that has no kernel
+        raise OperatorError(str(error)) from None

@@ -15,6 +15,7 @@ from nbfnet.errors import OperatorError
 from nbfnet.kernels import cpu
 from nbfnet.kernels.backend import backend_for
 from nbfnet.kernels.reference import relational_spmm_reference
+from nbfnet.kernels.shapes import check_inputs
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.message import Message
 from nbfnet.operators.registry import aggregates, messages
@@ -54,7 +55,7 @@ def relational_spmm(
     """
     message = messages.make(message) if isinstance(message, str) else message
     aggregate = aggregates.make(aggregate) if isinstance(aggregate, str) else aggregate
-    _check(source, edge_representation, boundary, indptr, source_index, relation, weight)
+    check_inputs(source, edge_representation, boundary, indptr, source_index, relation, weight)
     message.check_dim(source.shape[2])
     if weight is not None:
         weight = weight.to(source.dtype)
@@ -64,37 +65,6 @@ def relational_spmm(
         return relational_spmm_reference(*tensors, message, aggregate)
     out: Tensor = torch.ops.nbfnet.relational_spmm(*tensors, *names)
     return out
-
-
-def _check(
-    source: Tensor,
-    edge_representation: Tensor,
-    boundary: Tensor,
-    indptr: Tensor,
-    source_index: Tensor,
-    relation: Tensor,
-    weight: Tensor | None,
-) -> None:
-    _expect("boundary", boundary, (None, None, None), boundary.dtype)
-    num_queries, num_rows, dim = boundary.shape
-    _expect("source", source, (num_queries, None, dim), boundary.dtype)
-    _expect("edge_representation", edge_representation, (None, None, dim), boundary.dtype)
-    _expect("indptr", indptr, (num_rows + 1,), torch.int64)
-    _expect("source_index", source_index, (None,), torch.int32)
-    num_edges = (len(source_index),)
-    _expect("relation", relation, num_edges, torch.int32)
-    if weight is not None:
-        _expect("weight", weight, num_edges, weight.dtype)
-    if len(edge_representation) not in (1, num_queries):
-        raise OperatorError(f"edge_representation has {len(edge_representation)} queries, expected {num_queries}, or 1")
-
-
-def _expect(name: str, tensor: Tensor, shape: tuple[int | None, ...], dtype: torch.dtype) -> None:
-    sizes = zip(tensor.shape, shape, strict=False)
-    fits = tensor.dim() == len(shape) and all(wanted in (None, size) for size, wanted in sizes)
-    if not fits or tensor.dtype != dtype:
-        expected = ", ".join("any" if n is None else str(n) for n in shape)
-        raise OperatorError(f"{name} is {tuple(tensor.shape)} of {tensor.dtype}, expected ({expected}) of {dtype}")
 
 
 _INPUTS = (

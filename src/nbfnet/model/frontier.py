@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from nbfnet.errors import QueryError
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.model.iteration import RowEdges
 from nbfnet.model.memory import composed_memory, fused_memory
@@ -60,21 +61,34 @@ class Frontier:
             iterations: T.
             dependent: whether edge representations depend on the query's relation.
             frontier: False plans every node of every query.
+
+        Raises:
+            QueryError: an id is not in the graph, or the arrays do not fit each other.
         """
         assert native is not None
+        begin, target = _NO_TARGETS if targets is None else targets
+        _check("source", source, graph.num_nodes)
+        _check("relation", relation, graph.num_relations)
+        _check("target", target, graph.num_nodes)
+        if len(relation) != len(source):
+            raise QueryError(f"relation has {len(relation)} entries, source {len(source)}")
         family_relation, family = np.unique(relation, return_inverse=True)
         if not dependent:
             family_relation, family = family_relation[:1], np.zeros(len(relation), dtype=np.int64)
-        plan = native.plan_rows(
-            graph.arrays,
-            iterations,
-            len(family_relation),
-            np.ascontiguousarray(source, dtype=np.int32),
-            family.astype(np.int32),
-            *(_NO_TARGETS if targets is None else targets),
-            frontier,
-            torch.get_num_threads(),
-        )
+        try:
+            plan = native.plan_rows(
+                graph.arrays,
+                iterations,
+                len(family_relation),
+                np.ascontiguousarray(source, dtype=np.int32),
+                family.astype(np.int32),
+                np.ascontiguousarray(begin, dtype=np.int64),
+                np.ascontiguousarray(target, dtype=np.int32),
+                frontier,
+                torch.get_num_threads(),
+            )
+        except ValueError as error:
+            raise QueryError(f"the rows of the queries cannot be planned: {error}") from None
         return cls(graph, plan, source, relation, family_relation)
 
     def family_of(self, relation: int) -> int:
@@ -117,6 +131,15 @@ class Frontier:
         edges = RowEdges(torch.from_numpy(indptr), torch.from_numpy(source), torch.from_numpy(relation))
         tensors = (torch.from_numpy(a) for a in (own, node, at_source, group[at_source]))
         return ComposedRows(edges, *tensors)
+
+
+def _check(role: str, ids: npt.NDArray[Any], count: int) -> None:
+    """Before ids become int32, where one that is too large would be another one."""
+    if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer):
+        raise QueryError(f"{role} is {ids.shape} of {ids.dtype}, expected a list of integers")
+    outside = ids[(ids < 0) | (ids >= count)]
+    if len(outside):
+        raise QueryError(f"{role} holds the id {outside[0]}, expected 0 to {count - 1}")
 
 
 @dataclass(frozen=True, eq=False)

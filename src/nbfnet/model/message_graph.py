@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from nbfnet.errors import OperatorError
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.native import native
 from nbfnet.operators.pna import degree_scale
@@ -42,7 +44,23 @@ class MessageGraph:
 
     @cached_property
     def arrays(self) -> Any:
-        """The same edges for the compiled extension, with their transpose."""
+        """The same edges for the compiled extension, with their transpose.
+
+        Raises:
+            OperatorError: the rows are not what a RelationalCSR should be: made by hand, and inconsistent.
+        """
         assert native is not None
-        csr, transpose = self.csr, self.csr.transpose
-        return native.GraphArrays(csr.indptr, csr.source, csr.relation, transpose.indptr, transpose.target)
+        try:
+            csr, transpose = self.csr, self.csr.transpose
+            arrays = native.GraphArrays(
+                *(np.ascontiguousarray(a) for a in (csr.indptr, csr.source, csr.relation)),
+                *(np.ascontiguousarray(a) for a in (transpose.indptr, transpose.target)),
+            )
+        except (ValueError, TypeError, IndexError) as error:
+            raise OperatorError(f"the edges of the graph do not fit together: {error}") from None
+        if arrays.nodes != csr.num_nodes or arrays.relations > csr.num_relations:
+            raise OperatorError(
+                f"the edges of the graph have {arrays.nodes} nodes and {arrays.relations} relations, "
+                f"expected {csr.num_nodes} nodes and at most {csr.num_relations} relations"
+            )
+        return arrays

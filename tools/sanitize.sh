@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs the tests that reach compiled code with AddressSanitizer and UndefinedBehaviorSanitizer, once for each instruction
+# set that this machine has. Fails on any report, also one from a process that a test starts.
+#
+#     tools/sanitize.sh                        # every instruction set, all tests that reach compiled code
+#     tools/sanitize.sh avx2                   # only these instruction sets
+#     NBFNET_SANITIZE_TESTS="tests/kernels -k hostile" tools/sanitize.sh baseline
+#
+# Needs Linux, GCC with libasan and libubsan, cmake, ninja, and an environment with the test extra and nanobind.
+# NBFNET_SANITIZE_FOLDER says where to build (default: build/sanitize), JOBS how many compilers run at once (default: 1).
+# Leaks are not looked for: Python itself leaves memory to the end of the process.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+folder=${NBFNET_SANITIZE_FOLDER:-$root/build/sanitize}
+read -ra tests <<<"${NBFNET_SANITIZE_TESTS:-tests/kernels tests/semiring tests/model tests/explanation}"
+mkdir -p "$folder"
+
+cmake -S "$root" -B "$folder/cmake" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DNBFNET_SANITIZE=ON \
+    -DPython_EXECUTABLE="$(command -v python)" >"$folder/cmake.log"
+ninja -C "$folder/cmake" -j "${JOBS:-1}"
+
+# A copy of the package with the other extension: the one in use stays as it is.
+rm -rf "$folder/src" "$folder/reports"
+mkdir -p "$folder/src" "$folder/reports"
+cp -R "$root/src/nbfnet" "$folder/src/"
+rm -f "$folder"/src/nbfnet/_native*.so
+cp "$folder"/cmake/_native*.so "$folder/src/nbfnet/"
+
+# The runtimes come before Python; libstdc++ with them, or they do not see an exception being thrown.
+preload="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so) $(g++ -print-file-name=libstdc++.so.6)"
+export PYTHONPATH=$folder/src OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} PYTHONDONTWRITEBYTECODE=1
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$folder/reports/address
+export UBSAN_OPTIONS=print_stacktrace=1:log_path=$folder/reports/undefined
+run() { LD_PRELOAD=$preload python "$@"; }
+
+if (($#)); then
+    sets=("$@")
+else
+    read -ra sets <<<"$(run -c 'from nbfnet.native import native; print(*native.instruction_sets())')"
+fi
+# Left out: what measures memory (the sanitizers take much more), and what reads the machine code of the real extension.
+not_here="not memory_does_not_grow and not loading_takes_no_instructions and not a_large_block_is_used_again"
+failed=0
+cd "$root"
+for set in "${sets[@]}"; do
+    echo "== $set"
+    began=$SECONDS
+    NBFNET_INSTRUCTION_SET=$set run -m pytest -q -p no:cacheprovider -k "$not_here" "${tests[@]}" || failed=1
+    echo "== $set: $((SECONDS - began)) s"
+done
+if compgen -G "$folder/reports/*" >/dev/null; then
+    head -n 40 "$folder"/reports/*
+    echo "$(ls "$folder/reports" | wc -l) processes had something to report: $folder/reports"
+    failed=1
+fi
+((failed)) && echo "FAILED" && exit 1
+echo "no reports, all tests passed"
