@@ -586,3 +586,9 @@ def test_a_mark_in_the_middle_is_reported_with_its_line(write: Write) -> None:
     assert list(graph.entities) == ["a", "b", "c", "\ufeffa"]
     [found] = [found for found in graph.findings if "begins a name" in found.what]
     assert (found.kind, found.lines, found.severity) == ("byte order mark", (3,), "important")
+
+
+def test_a_line_feed_in_quotes_is_part_of_a_name_where_lines_end_otherwise(write: Write) -> None:
+    graph = read(write("g.csv", b'"#","\n","a"\r\n"b\r","c\r\nd","e"\r\n'), header=False)
+    assert list(graph.entities) == ["#", "a", "b\r", "e"]
+    assert list(graph.relations) == ["\n", "c\r\nd"]

@@ -91,10 +91,11 @@ STATE_ENCODING = (
 
 
 class LineCount(NamedTuple):
-    """How many lines a file has, and how many of them end in a carriage return alone."""
+    """How many lines a file has, how many of them end in a carriage return alone, and whether their ends differ."""
 
     lines: int
     lone_returns: int
+    mixed: bool
 
 
 def count_lines(path: Path) -> LineCount:
@@ -110,7 +111,8 @@ def count_lines(path: Path) -> LineCount:
             returns += chunk.count(b"\r")
             pairs += chunk.count(b"\r\n") + (last == b"\r" and chunk[:1] == b"\n")
             last = chunk[-1:]
-    return LineCount(feeds + returns - pairs + (last not in (b"\n", b"\r")), returns - pairs)
+    kinds = (pairs, feeds - pairs, returns - pairs)
+    return LineCount(sum(kinds) + (last not in (b"\n", b"\r")), returns - pairs, sum(map(bool, kinds)) > 1)
 
 
 def is_gzip_name(path: Path) -> bool:

@@ -80,7 +80,8 @@ def _load(
     lone_returns = total.lone_returns if dialect.delimiter in (TAB, SPACE) and encoding is None else 0
     lines = RowLines(path, dialect, encoding, total.lines, lone_returns)
     table.begin(part, dialect.columns, Origin(str(path), lines, dialect.first_line))
-    if encoding is not None or lone_returns:
+    # DuckDB takes the first line end for that of all lines, also where it stands in quotes.
+    if encoding is not None or lone_returns or (total.mixed and _quoting(dialect)):
         with even_copy(path, encoding, delimiter=_quoting(dialect)) as copy:
             _insert(table, part, dialect, path, str(copy), copied=True)
     else:
