@@ -186,14 +186,18 @@ def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if isinstance(cell, list | dict | set | np.ndarray):
             what = f"row {row + 1}: the {role} is a {type(cell).__name__}, not a name"
             raise GraphFormatError(what, text=repr(cell), remedy="give text or a number for every name")
-        names[row] = None if _is_missing(cell) else str(cell)
+        try:
+            names[row] = None if _is_missing(cell) else str(cell)
+        except ValueError as error:  # a number of thousands of digits
+            what = f"row {row + 1}: the {role} cannot be a name: {error}"
+            raise GraphFormatError(what, remedy="give text or a number for every name") from None
     return names
 
 
 def _number(cell: Any) -> float:
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
