@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+_LONGEST_NAME = 1_000  # characters of a name that a message shows
+
 
 class NbfnetError(Exception):
     """The base of every error that a user can cause; the command line shows its text and exits with 2."""
@@ -40,8 +42,9 @@ class UnknownNameError(NbfnetError):
 
     def __init__(self, role: str, name: str, known: Iterable[str], listed: Sequence[str] = ()) -> None:
         self.role, self.name = role, name
-        self.suggestions = closest(name, known)
-        message = f"unknown {role} {name!r}"
+        self.suggestions = closest(str(name)[:_LONGEST_NAME], known)
+        shown = _shorten(name, _LONGEST_NAME) if isinstance(name, str) else name
+        message = f"unknown {role} {shown!r}"
         if self.suggestions:
             message += "; did you mean " + " or ".join(repr(s) for s in self.suggestions) + "?"
         elif 0 < len(listed) <= 20:

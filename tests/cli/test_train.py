@@ -122,7 +122,7 @@ def test_wrong_configurations(nbfnet, small, tmp_path):
     file.write_text("[model]\nlayer = 3\n")
     nbfnet(*start, "--config", file).assert_refused("my.toml: unknown key 'model.layer'", "'model.layers'")
     file.write_text("[model\n")
-    nbfnet(*start, "--config", file).assert_refused("my.toml: this is no TOML")
+    nbfnet(*start, "--config", file).assert_refused("my.toml: this is not TOML")
     nbfnet(*start, "--config", tmp_path / "gone.toml").assert_refused("gone.toml: No such file")
     nbfnet(*start, "--set", "model.layer=3").assert_refused("unknown key 'model.layer'", "'model.layers'")
     nbfnet(*start, "--set", "model.layers").assert_refused("write a key and a value")

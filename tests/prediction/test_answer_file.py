@@ -177,6 +177,20 @@ def test_a_foreign_file_of_progress_is_begun_anew(tmp_path, content):
     assert write_answers(tmp_path / "a.jsonl", QUERIES, Answerer(), "one") == 0
 
 
+@pytest.mark.parametrize(
+    "mark", [b'{"done": "x"}', b'{"done": null}', b'{"done": 99}', b'{"done": -1}', b"[" * 100_000]
+)
+def test_a_damaged_mark_of_progress(tmp_path, mark):
+    """What stands behind it is asked again."""
+    write_answers(tmp_path / "whole.jsonl", QUERIES, Answerer(), "id")
+    with pytest.raises(Crash):
+        write_answers(tmp_path / "a.jsonl", QUERIES, Answerer(stop_after=2), "id")
+    partial = tmp_path / "a.jsonl.progress"
+    partial.write_bytes(partial.read_bytes() + mark + b"\n")
+    write_answers(tmp_path / "a.jsonl", QUERIES, Answerer(), "id")
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
 def test_the_file_before_stays_until_the_new_one_is_whole(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("before")

@@ -241,7 +241,9 @@ def _write_names(vocabulary: Vocabulary, files: _Files, place: str) -> dict[str,
 
 def _read_names(folder: Path, description: dict[str, Any], role: str) -> Vocabulary:
     labels = folder / "labels.json"
-    known = json.loads(labels.read_text(encoding="utf-8")) if labels.is_file() else None
+    if is_special(labels):
+        raise ValueError(f"{labels.name} is a pipe or a device")
+    known = json.loads(labels.read_text(encoding="utf-8")) if labels.exists() else None
     if "numbered" in description:
         return Vocabulary(NumberedNames(int(description["numbered"])), role=role, labels=known)
     offsets = _load(folder / "offsets.npy", np.int64, description["named"] + 1)

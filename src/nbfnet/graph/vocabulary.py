@@ -31,6 +31,10 @@ class Vocabulary(Sequence[str]):
         self.names = names
         self.role = role
         self.labels: dict[str, str] = dict(labels or {})
+        for name, label in self.labels.items():
+            if not (isinstance(name, str) and isinstance(label, str)):
+                what = f"the label {label!r} of {name!r} is not text"
+                raise GraphFormatError(what, remedy="give a dictionary of names to labels, both text")
 
     @classmethod
     def of(cls, names: Iterable[str], *, role: str = "entity", labels: Mapping[str, str] | None = None) -> Vocabulary:

@@ -47,8 +47,8 @@ def katz(
     edges.check(0.0, LARGEST_SUMMED, "the Katz index")
     if beta is None:
         beta = _SHARE_OF_LARGEST_BETA * largest_beta(edges)
-    if not 0 < beta < np.inf:
-        raise ParameterError(f"beta must be more than 0, got {beta:g}")
+    if not 0 < beta <= LARGEST:
+        raise ParameterError(f"beta must be a number of more than 0, got {str(beta)[:20]}")
     if iterations is None:
         refuse_divergence(edges, beta)
     starts = check_sources(sources, edges.num_nodes)

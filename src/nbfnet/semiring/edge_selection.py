@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from nbfnet.errors import WeightError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import facts_of_edges
 from nbfnet.graph.relational_csr import RelationalCSR
@@ -44,7 +45,8 @@ class EdgeSelection:
         if not self.weights:
             return WeightedEdges.of(csr)
         of_relation = np.ones(graph.num_relations)
-        of_relation[[graph.relations.find(name) for name in self.weights]] = list(self.weights.values())
+        for name, given in self.weights.items():
+            of_relation[graph.relations.find(name)] = _number(name, given)
         weight = of_relation[graph.triplets.relation[facts_of(graph, csr)[0]]]
         return WeightedEdges(csr, weight if csr.weight is None else weight * csr.weight)
 
@@ -52,6 +54,13 @@ class EdgeSelection:
 def facts_of(graph: Graph, csr: RelationalCSR) -> tuple[Int64, Mask]:
     """(slot,) which fact of the graph each edge follows, and whether it does so from tail to head."""
     return facts_of_edges(csr.edge, len(graph.triplets))
+
+
+def _number(relation: str, weight: float) -> float:
+    try:
+        return float(weight)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise WeightError(f"the weight of {relation!r} cannot be used: {error}") from None
 
 
 def _followed(graph: Graph, names: Sequence[str] | None) -> Mask:

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from nbfnet.errors import GraphFormatError
@@ -18,6 +17,7 @@ from nbfnet.graph.reading.roles import may_have_other_roles
 
 TAB, COMMA, SEMICOLON, BAR, SPACE = "\t", ",", ";", "|", " "
 _SAMPLE_LINES = 200
+_LONGEST_LINE = 2_000_000  # what DuckDB takes
 csv.field_size_limit(2**31 - 1)  # Python's reader refuses fields of 131,072 characters; DuckDB has its own limit
 _TOKEN = re.compile(r'"[^"]*"|[^ \t\n\f\r]+')  # DuckDB's idea of a space: names may hold other blanks
 _FOREIGN = {
@@ -142,8 +142,15 @@ def _check_delimiter(delimiter: str | None, path: Path) -> None:
 
 
 def _sample(path: Path, encoding: str | None) -> list[str]:
+    lines: list[str] = []
     with open_text(path, encoding=encoding) as stream:
-        return [line.rstrip("\r\n") for line in islice(stream, _SAMPLE_LINES)]
+        while len(lines) < _SAMPLE_LINES and (line := stream.readline(_LONGEST_LINE + 1)):
+            if len(line) > _LONGEST_LINE:  # a small gzip file may unpack to more than fits into memory
+                what = "the line is longer than two million bytes"
+                text, remedy = line[:200], "check that the file is what its name says"
+                raise GraphFormatError(what, file=path, line=len(lines) + 1, text=text, remedy=remedy)
+            lines.append(line.rstrip("\r\n"))
+    return lines
 
 
 def _count_comments(lines: list[str]) -> int:

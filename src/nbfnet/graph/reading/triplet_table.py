@@ -192,7 +192,11 @@ def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if cell is not np.ma.masked and (isinstance(cell, list | dict | set | np.ndarray) or _is_tensor(cell)):
             what = f"row {row + 1}: the {role} is a {type(cell).__name__}, not a name"
             raise GraphFormatError(what, text=repr(cell), remedy="give text or a number for every name")
-        names[row] = None if _is_missing(cell) else str(cell)
+        try:
+            names[row] = None if _is_missing(cell) else str(cell)
+        except ValueError as error:  # a number of thousands of digits
+            what = f"row {row + 1}: the {role} cannot be a name: {error}"
+            raise GraphFormatError(what, remedy="give text or a number for every name") from None
     return names
 
 
@@ -209,7 +213,7 @@ def _number_of_tensor(cell: Any) -> Any:
 def _number(cell: Any) -> float:
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return float("nan")
 
 
