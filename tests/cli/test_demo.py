@@ -98,7 +98,7 @@ def test_a_second_call_goes_on_from_the_first(nbfnet, here, shown, listing):
     ]
     test = package.load("world").test
     for prediction in document["predictions"]:
-        assert set(prediction) == {"query", "answers", "held_out", "explanation"}
+        assert set(prediction) == {"query", "asked", "answers", "more_known", "held_out", "explanation"}
         assert len(prediction["answers"]) == 3
         explained = prediction["explanation"]
         assert explained["query"]["tail"] == prediction["answers"][0]["tail"]

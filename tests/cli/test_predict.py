@@ -264,9 +264,10 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
         """As if the process had been killed after five queries."""
         assert nbfnet("predict", base, "--queries", queries, "-o", tmp_path / "b.jsonl").code == 0
         rows = (tmp_path / "b.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-        first = [row for row in rows if json.loads(row)["query"] <= 5]
-        marks = identity_line(base)
-        progress.write_text("\n".join([marks, *first, json.dumps({"done": 5})]) + "\n", encoding="utf-8")
+        lines = [identity_line(base)]
+        for number in range(1, 6):
+            lines += [row for row in rows if json.loads(row)["query"] == number] + [json.dumps({"done": number})]
+        progress.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def identity_line(folder):
         from nbfnet.cli.predict import _identity

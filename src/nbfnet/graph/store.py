@@ -156,6 +156,8 @@ def _check_files(folder: Path, manifest: dict[str, Any], *, content: bool) -> No
     if manifest.get("checksum") != _checksum(manifest):
         raise ValueError(f"{MANIFEST} is not what was written")
     for name, written in manifest["files"].items():
+        if is_special(folder / name):
+            raise ValueError(f"{name} is a pipe or a device, not a file")
         size = (folder / name).stat().st_size
         if size != written["bytes"]:
             raise ValueError(f"{name} has {size:,} bytes, {written['bytes']:,} were written")
