@@ -73,10 +73,11 @@ class LinkBatches(Batches):
 
     def __init__(self, graph: Graph, negatives: int) -> None:
         known = KnownAnswers.of(graph, graph.triplets)
-        self._negatives, self._untyped = StrictNegatives(known, graph.types), StrictNegatives(known)
-        self._counts = negatives, 0  # of the answer's type, and of any
-        if graph.types is not None:
-            self._counts = negatives - negatives // _OF_ANY_TYPE, negatives // _OF_ANY_TYPE
+        self._negatives = StrictNegatives(known, graph.types)
+        of_any_type = 0 if graph.types is None else negatives // _OF_ANY_TYPE
+        self._draws = [(self._negatives, negatives - of_any_type)]  # and how many from each
+        if of_any_type:
+            self._draws.append((StrictNegatives(known), of_any_type))
         self._num_relations = graph.num_relations
         facts = graph.triplets
         # A query whose every candidate is right has nothing to learn from: its link is asked the other way, or not.
@@ -101,8 +102,7 @@ class LinkBatches(Batches):
         backwards = (backwards | self._only_head[links]) & ~self._only_tail[links]
         source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
         relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
-        draws = zip((self._negatives, self._untyped), self._counts, strict=True)
-        negatives = [draw_from.draw(source, relation, answer, count, generator) for draw_from, count in draws]
+        negatives = [drawn.draw(source, relation, answer, count, generator) for drawn, count in self._draws]
         return Batch(source, relation, np.concatenate([answer[:, None], *negatives], axis=1), len(links))
 
     def _can_be_asked(self, source: Int32, relation: Int32, answer: Int32) -> npt.NDArray[np.bool_]:
