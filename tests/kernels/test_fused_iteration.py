@@ -32,7 +32,10 @@ if native is None:
 
 NODES, RELATIONS = 75, 5
 DIMS = (2, 8, 10, 32, 33, 36, 64)
-LEARNED = ("previous", "edge_representation", "weight", "bias", "norm_weight", "norm_bias", "query", "zero")
+LEARNED = (
+    *("previous", "edge_representation", "weight", "bias", "norm_weight", "norm_bias", "query", "zero"),
+    "edge_weight",  # where there is one
+)
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +87,7 @@ class Rows:
     own: Tensor  # (row,) in the iteration before; the zero row stands last there
     source: Tensor
     relation: Tensor  # family * relations + r
+    slot: Tensor  # of the edge
     real: Tensor  # whether there is such a message
     node: Tensor  # (row,)
     boundary: Tensor  # (row,) its query, or the number of queries where the boundary is zero
@@ -109,15 +113,14 @@ def rows_of(kind: str, iteration: int) -> Rows:
             slots = range(csr.indptr[v], csr.indptr[v + 1])
             edges.append(
                 [
-                    (place.get(int(csr.source[e]), len(node_before)), family * RELATIONS + int(csr.relation[e]))
+                    (place.get(int(csr.source[e]), len(node_before)), family * RELATIONS + int(csr.relation[e]), e)
                     for e in slots
                 ]
             )
     width = max(len(row) for row in edges)
-    padded = torch.tensor([row + [(0, 0)] * (width - len(row)) for row in edges]).view(len(edges), width, 2)
+    padded = torch.tensor([row + [(0, 0, 0)] * (width - len(row)) for row in edges]).view(len(edges), width, 3)
     real = torch.arange(width) < torch.tensor([len(row) for row in edges])[:, None]
-    numbers = [torch.tensor(own), padded[..., 0], padded[..., 1], real, torch.tensor(node_now), torch.tensor(boundary)]
-    return Rows(*numbers)
+    return Rows(torch.tensor(own), *padded.unbind(-1), real, torch.tensor(node_now), torch.tensor(boundary))
 
 
 def oracle(inputs: dict[str, Tensor], rows: Rows, settings: FusedSettings) -> tuple[Tensor, Tensor]:
@@ -129,6 +132,8 @@ def oracle(inputs: dict[str, Tensor], rows: Rows, settings: FusedSettings) -> tu
         messages = torch.cat([(complex_x * complex_w).real, (complex_x * complex_w).imag], dim=-1)
     else:
         messages = x + w if settings.message == "transe" else x * w
+    if "edge_weight" in inputs:
+        messages = messages * inputs["edge_weight"][rows.slot][..., None]
     boundary = torch.cat([inputs["query"], inputs["zero"][None]])[rows.boundary]
     messages = torch.cat([messages, boundary[:, None]], dim=1)
     real = torch.cat([rows.real, torch.ones(len(boundary), 1, dtype=torch.bool)], dim=1)[..., None]
@@ -143,9 +148,8 @@ def oracle(inputs: dict[str, Tensor], rows: Rows, settings: FusedSettings) -> tu
         s = inputs["scale"][rows.node]
         scalers = torch.stack([torch.ones_like(s), s, 1 / s.clamp(min=0.01)], dim=-1)
         features = (statistics[..., None] * scalers[:, None, None]).flatten(1)
-    elif settings.aggregate in ("max", "min"):
-        largest = settings.aggregate == "max"
-        features = messages.where(real, -torch.inf).amax(1) if largest else messages.where(real, torch.inf).amin(1)
+    elif settings.aggregate == "max":
+        features = messages.where(real, -torch.inf).amax(1)
     else:
         features = total / count if settings.aggregate == "mean" else total
 
@@ -159,7 +163,9 @@ def oracle(inputs: dict[str, Tensor], rows: Rows, settings: FusedSettings) -> tu
     return out, hidden
 
 
-def make_inputs(settings: FusedSettings, kind: str, iteration: int, dim: int, learned_zero: bool) -> dict[str, Tensor]:
+def make_inputs(
+    settings: FusedSettings, kind: str, iteration: int, dim: int, learned_zero: bool, weighted: bool = False
+) -> dict[str, Tensor]:
     """Representations are multiples of 1/8, so that messages are exact in float32: what ties, ties for everybody."""
     random_numbers = torch.Generator().manual_seed(dim * 10 + iteration)
 
@@ -175,7 +181,7 @@ def make_inputs(settings: FusedSettings, kind: str, iteration: int, dim: int, le
     size = 0.003 if dim == 2 else 1.0
     query = grid(len(frontier.source), dim)
     previous = grid(frontier.plan.rows(iteration - 1), dim)
-    return {
+    inputs = {
         "previous": query[torch.from_numpy(frontier.first_rows())] if iteration == 1 else previous,
         "edge_representation": grid(frontier.plan.families, RELATIONS, dim),
         "weight": normal(dim, dim + features) * size / (dim + features) ** 0.5,
@@ -186,6 +192,9 @@ def make_inputs(settings: FusedSettings, kind: str, iteration: int, dim: int, le
         "zero": grid(dim) if learned_zero else torch.zeros(dim, dtype=torch.float64),
         "scale": ugly_graph().scale(torch.float64),
     }
+    if weighted:
+        inputs["edge_weight"] = grid(ugly_graph().csr.num_edges)
+    return inputs
 
 
 def prepare(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
@@ -200,8 +209,9 @@ def run_fused(inputs: dict[str, Tensor], kind: str, iteration: int, settings: Fu
 
 
 def gradients(out: Tensor, grad_out: Tensor, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    found = torch.autograd.grad(out, [inputs[name] for name in LEARNED], grad_out.to(out.dtype), allow_unused=True)
-    return {name: torch.zeros_like(inputs[name]) if g is None else g for name, g in zip(LEARNED, found, strict=True)}
+    learned = [name for name in LEARNED if name in inputs]
+    found = torch.autograd.grad(out, [inputs[name] for name in learned], grad_out.to(out.dtype), allow_unused=True)
+    return {name: torch.zeros_like(inputs[name]) if g is None else g for name, g in zip(learned, found, strict=True)}
 
 
 def error(got: Tensor, expected: Tensor) -> float:
@@ -220,7 +230,8 @@ def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, s
     choose = random.Random(str(settings))
     for dim in (d for d in DIMS if message != "rotate" or d % 2 == 0):
         kind, iteration = choose.choice(["targets", "all", "dense", "one family"]), choose.choice([1, 2, 3])
-        inputs = make_inputs(settings, kind, iteration, dim, learned_zero=choose.random() < 0.5)
+        learned_zero, weighted = choose.random() < 0.5, choose.random() < 0.5
+        inputs = make_inputs(settings, kind, iteration, dim, learned_zero, weighted)
         rows = rows_of(kind, iteration)
         torch.set_num_threads(1)
         exact_inputs = prepare(inputs, torch.float64)
@@ -243,7 +254,7 @@ def test_fused_equals_composed(message: str, aggregate: str, layer_norm: bool, s
             out = run_fused(fused_inputs, kind, iteration, settings)
             got = {"out": out.detach(), **gradients(out, grad_out, fused_inputs)}
             for name in expected:
-                where = f"{name}: {kind}, iteration {iteration}, {dim=}, {dtype}, {instruction_set}, {threads=}"
+                where = f"{name}: {kind}, {iteration=}, {dim=}, {dtype}, {instruction_set}, {threads=}, {weighted=}"
                 limit = 1e-10 if dtype == torch.float64 else allowed[name]
                 assert got[name].dtype == dtype
                 assert error(got[name], expected[name]) <= limit, where
@@ -265,7 +276,7 @@ def test_a_zero_row_that_nobody_learns(message: str, aggregate: str, kind: str) 
         grad_out = torch.randn(out.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(dim))
         grad_out = grad_out.where(hidden.detach().abs() > 1e-4, 0)
         gradients_of_whole = gradients(expected, grad_out, whole)
-        names = [name for name in LEARNED if name != "zero"]
+        names = [name for name in LEARNED if name not in ("zero", "edge_weight")]
         found = torch.autograd.grad(out, [short[name] for name in names], grad_out)
         for name, got in zip(names, found, strict=True):
             assert error(got, gradients_of_whole[name]) <= 1e-10, name
@@ -314,20 +325,33 @@ def test_gradients_are_the_slopes(message: str, aggregate: str, instruction_set:
     native.choose_instruction_set(instruction_set)
     settings = FusedSettings(message, aggregate, True, True)
     torch.manual_seed(3)
-    made = make_inputs(settings, "targets", 2, 4, learned_zero=True)
+    made = make_inputs(settings, "targets", 2, 4, learned_zero=True, weighted=True)
     inputs = {name: torch.randn_like(t).requires_grad_() if name in LEARNED else t for name, t in made.items()}
 
     def of(*learned: Tensor) -> Tensor:
-        return run_fused(dict(zip(inputs, (*learned, inputs["scale"]), strict=True)), "targets", 2, settings)
+        return run_fused(inputs | dict(zip(LEARNED, learned, strict=True)), "targets", 2, settings)
 
     assert torch.autograd.gradcheck(of, tuple(inputs[name] for name in LEARNED), fast_mode=True)
 
 
+@pytest.mark.parametrize("instruction_set", native.instruction_sets())
+@pytest.mark.parametrize("aggregate", KERNEL_AGGREGATES)
+def test_what_is_not_a_number_stays_visible(aggregate: str, instruction_set: str) -> None:
+    native.choose_instruction_set(instruction_set)
+    settings = FusedSettings("distmult", aggregate, False, False)
+    for name, dim in product(("previous", "edge_representation", "query", "edge_weight"), (2, 35)):
+        inputs = make_inputs(settings, "all", 2, dim, learned_zero=True, weighted=True)
+        inputs = {key: tensor.float() for key, tensor in inputs.items()}
+        inputs[name][1] = torch.nan
+        expected = oracle(inputs, rows_of("all", 2), settings)[0].isnan()
+        assert expected.any()
+        assert torch.equal(run_fused(inputs, "all", 2, settings).isnan(), expected)
+
+
 @pytest.mark.parametrize("name", [*LEARNED, "scale"])
 def test_what_does_not_fit_is_refused(name: str) -> None:
-    """The compiled code reads plain addresses: a shape or a type that is wrong must never reach it."""
     settings = FusedSettings("distmult", "pna", True, True)
-    inputs = prepare(make_inputs(settings, "targets", 2, 8, learned_zero=True), torch.float32)
+    inputs = prepare(make_inputs(settings, "targets", 2, 8, learned_zero=True, weighted=True), torch.float32)
     with pytest.raises(OperatorError, match="float64"):
         run_fused({**inputs, name: inputs[name].double()}, "targets", 2, settings)
     with pytest.raises(OperatorError, match="bfloat16"):
@@ -358,7 +382,7 @@ def test_rotate_refuses_an_odd_dim() -> None:
 
 
 def test_second_derivatives_are_refused() -> None:
-    """The way back has no way back of its own, and must say so rather than leave terms out."""
+    """The backward pass has none of its own, and must say so rather than leave terms out."""
     settings = FusedSettings("distmult", "sum", True, True)
     inputs = prepare(make_inputs(settings, "targets", 2, 8, learned_zero=True), torch.float64)
     out = run_fused(inputs, "targets", 2, settings)

@@ -1,18 +1,16 @@
-"""What the operation refuses, and that its memory does not grow with edges times dim."""
+"""Message passing in plain PyTorch against a loop over messages, operators of a user's own, and what is refused."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import torch
+from torch import Tensor, nn
 
 from nbfnet.errors import OperatorError, UnknownNameError
 from nbfnet.kernels.relational_spmm import relational_spmm
-from nbfnet.native import native
-
-pytestmark = pytest.mark.filterwarnings("ignore:nbfnet runs without its compiled extension")
+from nbfnet.operators.aggregate import Aggregate
+from nbfnet.operators.message import Message
+from nbfnet.operators.registry import aggregates, messages
 
 
 @pytest.mark.parametrize(
@@ -46,37 +44,6 @@ def test_shapes_and_types_must_fit(make_inputs, name: str, change, complaint: st
         relational_spmm(*inputs.tensors(), message="transe", aggregate="sum")
 
 
-@pytest.mark.skipif(native is None, reason="the compiled extension is not there")
-@pytest.mark.parametrize(
-    ("name", "position", "value"),
-    [
-        ("source_index", 3, 20),
-        ("source_index", 0, -1),
-        ("source_index", 5, 2**31 - 1),
-        ("source_index", 5, -(2**31)),
-        ("relation", 89, 4),
-        ("relation", 0, -7),
-        ("indptr", 0, 1),
-        ("indptr", 20, 91),
-        ("indptr", 3, 1000),
-        ("indptr", 4, -1),
-    ],
-)
-def test_indices_must_be_in_bounds(make_inputs, name: str, position: int, value: int) -> None:
-    inputs = make_inputs("random", 4)
-    getattr(inputs, name)[position] = value
-    with pytest.raises(OperatorError, match="the edges do not fit"):
-        relational_spmm(*inputs.tensors(), message="transe", aggregate="sum")
-
-
-@pytest.mark.skipif(native is None, reason="the compiled extension is not there")
-def test_edges_need_something_to_point_to(make_inputs) -> None:
-    inputs = make_inputs("random", 4)
-    inputs.edge_representation = inputs.edge_representation[:, :0]
-    with pytest.raises(OperatorError, match="the edges do not fit"):
-        relational_spmm(*inputs.tensors(), message="transe", aggregate="sum")
-
-
 def test_operators_are_checked(make_inputs) -> None:
     inputs = make_inputs("random", 5)
     with pytest.raises(OperatorError, match="dim must be even, not 5"):
@@ -97,33 +64,84 @@ def test_weights_of_another_type_are_converted(make_inputs) -> None:
     assert inputs.weight.grad.dtype == torch.float64
 
 
-MEMORY = """
-import resource, torch
-from nbfnet.kernels.backend import use_backend
-from nbfnet.kernels.relational_spmm import relational_spmm
-
-edges, nodes, dim = 1_000_000, 2_000, 64
-source_index = torch.randint(nodes, (edges,), dtype=torch.int32)
-relation = torch.randint(9, (edges,), dtype=torch.int32)
-indptr = torch.arange(nodes + 1) * (edges // nodes)
-source, boundary = (torch.randn(2, nodes, dim, requires_grad=True) for _ in range(2))
-edge_representation = torch.randn(2, 9, dim, requires_grad=True)
-
-def run(count):
-    rows = torch.minimum(indptr, torch.tensor(count))
-    out = relational_spmm(source, edge_representation, boundary, rows, source_index[:count], relation[:count],
-                          message="distmult", aggregate="pna")
-    out.sum().backward()
-
-with use_backend("cpu"):
-    run(1000)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    run(edges)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / (2 * edges * dim * 4))
-"""
+def loop(inputs, message: Message, aggregate: Aggregate) -> Tensor:
+    """The definition, one message after the other; the operators are tested by themselves elsewhere."""
+    num_queries, num_rows, _ = inputs.boundary.shape
+    queries = []
+    for q in range(num_queries):
+        rows = []
+        for v in range(num_rows):
+            received = [inputs.boundary[q, v]]
+            for e in range(int(inputs.indptr[v]), int(inputs.indptr[v + 1])):
+                x = inputs.source[q, int(inputs.source_index[e])]
+                w = inputs.edge_representation[q % len(inputs.edge_representation), int(inputs.relation[e])]
+                sent = message(x[None, None], w[None, None])[0, 0]
+                received.append(sent if inputs.weight is None else sent * inputs.weight[e])
+            alone = torch.zeros(len(received), dtype=torch.int64)
+            rows.append(aggregate(torch.stack(received)[None], alone, 1)[0, 0])
+        queries.append(torch.stack(rows))
+    return torch.stack(queries)
 
 
-@pytest.mark.skipif(native is None, reason="the compiled extension is not there")
-def test_memory_does_not_grow_with_edges_times_dim() -> None:
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 0.05  # of one (query, edge, dim) tensor
+@pytest.mark.parametrize("message", messages.names())
+@pytest.mark.parametrize("aggregate", aggregates.names())
+@pytest.mark.parametrize("values", ["normal", "tied"])
+def test_reference_equals_a_loop_over_messages(make_inputs, message: str, aggregate: str, values: str) -> None:
+    operators = (messages.make(message), aggregates.make(aggregate))
+    for graph in ("random", "mostly empty rows", "multi-edges", "one node", "more rows than sources"):
+        for shared, weighted in ((False, True), (True, False)):
+            inputs = make_inputs(graph, 4, values=values, shared=shared, weighted=weighted).with_gradient()
+            found = relational_spmm(*inputs.tensors(), message=message, aggregate=aggregate)
+            expected = loop(inputs, *operators)
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+            direction = torch.randn_like(expected)
+            leaves = inputs.differentiable()
+            pairs = zip(
+                torch.autograd.grad(found, leaves, direction, allow_unused=True),
+                torch.autograd.grad(expected, leaves, direction, allow_unused=True),
+                strict=True,
+            )
+            for found_gradient, expected_gradient in pairs:
+                torch.testing.assert_close(found_gradient, expected_gradient, rtol=1e-9, atol=1e-11)
+
+
+class GatedMessage(Message):
+    """A message of a user's own, with a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = nn.Parameter(torch.tensor(0.3, dtype=torch.float64))
+
+    def forward(self, source_rows: Tensor, edge_rows: Tensor) -> Tensor:
+        return source_rows * torch.sigmoid(self.gate * edge_rows)
+
+
+class LogSumExpAggregate(Aggregate):
+    """An aggregate of a user's own."""
+
+    def forward(self, messages: Tensor, row: Tensor, num_rows: int) -> Tensor:
+        total = messages.new_zeros(messages.shape[0], num_rows, messages.shape[2])
+        return total.index_add(1, row, messages.exp()).log()
+
+
+def test_operators_of_a_users_own_work_at_once(make_inputs) -> None:
+    inputs, message, aggregate = (
+        make_inputs("random", 3, values="normal", weighted=True),
+        GatedMessage(),
+        None,
+    )
+    found = relational_spmm(*inputs.tensors(), message=message, aggregate="mean")
+    torch.testing.assert_close(found, loop(inputs, message, aggregates.make("mean")))
+    found.sum().backward()
+    assert message.gate.grad is not None
+    aggregate = LogSumExpAggregate()
+    found = relational_spmm(*inputs.tensors(), message="transe", aggregate=aggregate)
+    torch.testing.assert_close(found, loop(inputs, messages.make("transe"), aggregate))
+    found = relational_spmm(*inputs.tensors(), message=message, aggregate=aggregate)
+    torch.testing.assert_close(found, loop(inputs, message, aggregate))
+
+
+def test_half_precision(make_inputs) -> None:
+    inputs = make_inputs("random", 8, dtype=torch.bfloat16, values="tied")
+    found = relational_spmm(*inputs.tensors(), message="distmult", aggregate="max")
+    assert found.dtype == torch.bfloat16

@@ -152,7 +152,6 @@ def test_a_backend_that_does_not_know_them_is_an_error(network: NeuralBellmanFor
     ask: list[Callable[[], Tensor]] = [
         lambda: network.score(graph, SOURCE, RELATION, TARGET),
         lambda: network.score_all(graph, SOURCE, RELATION),
-        lambda: network.pair_representation(graph, SOURCE, RELATION),
     ]
     for question in ask:
         with use_backend("cpu"), pytest.raises(BackendError, match="'of your own'"):

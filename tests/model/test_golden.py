@@ -117,22 +117,23 @@ def test_pair_representations(golden_file: Path, backend: str, represent: Callab
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_edge_importances(golden_file: Path, backend: str) -> None:
+@pytest.mark.parametrize("frontier", ["auto", "off"])
+def test_edge_importances(golden_file: Path, frontier: str, backend: str) -> None:
     """The derivative of a logit w.r.t. a weight of 1 on each message.
 
     In the files the weight of iteration t acts on iteration t *and on all later ones*: their importances are the
     reversed cumulative sum, over iterations, of the derivatives w.r.t. a weight of each iteration alone.
     """
-    golden = Golden(golden_file)
+    golden = Golden(golden_file, frontier)
     if "edge_importance" not in golden.values:
         pytest.skip("the file gives no importances")
     num_edges = golden.graph.csr.num_edges
     weights = [torch.ones(num_edges, dtype=torch.float64, requires_grad=True) for _ in golden.network.layers]
     source, relation = golden.source[:1], golden.relation[:1]
     with use_backend(backend):
-        hidden = golden.network.pair_representation(golden.graph, source, relation, weights)
-        logits = golden.network.score_function(hidden, golden.network.indicator.query(relation)[:, None])
-        by_slot = torch.autograd.grad(logits[0, golden.values["explain_target"].item()], weights)
+        target = golden.values["explain_target"].view(1, 1)
+        logit = golden.network.score(golden.graph, source, relation, target, edge_weights=weights)
+        by_slot = torch.autograd.grad(logit, weights)
     importance = torch.zeros(len(weights), num_edges, dtype=torch.float64)
     importance[:, torch.from_numpy(golden.graph.csr.edge)] = torch.stack(by_slot)
     cumulative = importance.flip(0).cumsum(0).flip(0)

@@ -144,7 +144,7 @@ def queries_of(graph: MessageGraph) -> tuple[Tensor, Tensor]:
 def every_way(
     network: NeuralBellmanFordNetwork, graph: MessageGraph, semiring: Semiring, represent: Callable[..., Tensor]
 ) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    """(query, node, dim) by the kernel called by hand, by the plain network, and by the planned one."""
+    """(query, node, dim) by message passing called by hand, by the plain network, and by the planned one."""
     source, relation = queries_of(graph)
     every_node = torch.arange(graph.num_nodes).expand(len(source), -1)
 
@@ -192,7 +192,8 @@ def test_every_way_sums_over_the_same_paths(
     truth = enumerate_paths(ugly_graph, boundary, edges, semiring)
     weight = torch.randn_like(truth)
     slopes = torch.autograd.grad((truth * weight).sum(), learned, allow_unused=True, materialize_grads=True)
-    for backend in BACKENDS:
+    backends = BACKENDS if semiring.aggregate in KERNEL_AGGREGATES else ["reference", "auto"]
+    for backend in backends:
         with use_backend(backend):
             for name, way in every_way(network, ugly_graph, semiring, represent):
                 got = way()
@@ -201,7 +202,7 @@ def test_every_way_sums_over_the_same_paths(
                 for one, other in zip(found, slopes, strict=True):
                     assert_same(one, other, 1e-10, f"{backend} {name}, gradient")
     network.float()
-    for backend in BACKENDS:
+    for backend in backends:
         with use_backend(backend), torch.no_grad():
             for name, way in every_way(network, ugly_graph, semiring, represent):
                 assert_same(way(), truth, 1e-5, f"{backend} {name} in float32")

@@ -1,1 +1,1 @@
-"""Message passing over relational edges: one operation, a plain reference, and a faster kernel."""
+"""Message passing over relational edges: the specification in plain PyTorch, and the compiled iteration."""

@@ -1,4 +1,4 @@
-"""Which implementation serves a call: 'reference' (plain PyTorch, anywhere) or 'cpu' (the compiled kernel).
+"""Which implementation serves an iteration: 'reference' (plain PyTorch, anywhere) or 'cpu' (one compiled call).
 
 'auto' takes the kernel where there is one. Any other choice is an order: what cannot be obeyed is an error.
 The environment variable NBFNET_BACKEND sets the choice a process starts with.
@@ -22,7 +22,7 @@ Backend = Literal["reference", "cpu"]
 
 KERNEL_DTYPES = (torch.float32, torch.float64)
 KERNEL_MESSAGES = ("transe", "distmult", "rotate")
-KERNEL_AGGREGATES = ("sum", "mean", "max", "min", "pna")
+KERNEL_AGGREGATES = ("sum", "mean", "max", "pna")
 
 _choice: str = os.environ.get("NBFNET_BACKEND", "auto")
 _warned = False

@@ -14,6 +14,21 @@ from nbfnet.kernels import memory
 from nbfnet.kernels.backend import KERNEL_DTYPES
 from nbfnet.native import native
 
+# How many dimensions each input has, in the order of the compiled call.
+_DIMENSIONS = {
+    "previous": 2,
+    "edge_representation": 3,
+    "weight": 2,
+    "bias": 1,
+    "norm_weight": 1,
+    "norm_bias": 1,
+    "query": 2,
+    "zero": 1,
+    "scale": 1,
+    "edge_weight": 1,
+}
+_ZERO, _SCALE, _EDGE_WEIGHT = (list(_DIMENSIONS).index(name) for name in ("zero", "scale", "edge_weight"))
+
 
 class FusedSettings(NamedTuple):
     """What kind of iteration it is."""
@@ -34,6 +49,7 @@ def fused_iteration(
     query: Tensor,
     zero: Tensor,
     scale: Tensor,
+    edge_weight: Tensor | None = None,
     *,
     plan: Any,
     graph: Any,
@@ -52,66 +68,42 @@ def fused_iteration(
         query: (query, dim) the boundary at each query's source.
         zero: (dim,) the boundary everywhere else.
         scale: (node,) the degree scale s_v.
+        edge_weight: (edge,) multiplies each message; degrees count edges, not weights. None: 1 everywhere.
         plan: which rows there are, of the compiled extension's class ``RowPlan``.
         graph: the edges, of its class ``GraphArrays``.
         iteration: t, from 1.
         settings: the operators.
 
     Raises:
-        OperatorError: a shape or a type does not fit; the compiled code would not notice.
+        OperatorError: a shape or a type does not fit.
     """
-    tensors = (previous, edge_representation, weight, bias, norm_weight, norm_bias, query, zero, scale)
-    _check(tensors, plan, graph, iteration, settings)
-    apply: Callable[..., Tensor] = _FusedIteration.apply
-    return apply(plan, graph, iteration, settings, *(tensor.contiguous() for tensor in tensors))
-
-
-def _check(tensors: tuple[Tensor, ...], plan: Any, graph: Any, iteration: int, settings: FusedSettings) -> None:
-    dim = tensors[1].shape[-1]
-    if settings.message == "rotate" and dim % 2:
-        raise OperatorError(f"the message 'rotate' needs an even dim, not {dim}")
-    features = (12 if settings.aggregate == "pna" else 1) * dim
-    expected: dict[str, tuple[int | None, ...]] = {
-        "previous": (plan.rows(iteration - 1), dim),
-        "edge_representation": (plan.families, None, dim),
-        "weight": (dim, dim + features),
-        "bias": (dim,),
-        "norm_weight": (dim,),
-        "norm_bias": (dim,),
-        "query": (plan.queries, dim),
-        "zero": (dim,),
-        "scale": (graph.nodes,),
-    }
-    dtype = tensors[0].dtype
-    if dtype not in KERNEL_DTYPES:
-        raise OperatorError(f"the compiled iteration knows float32 and float64, not {dtype}")
-    for (name, shape), tensor in zip(expected.items(), tensors, strict=True):
-        fits = len(shape) == tensor.dim() and all(e in (None, g) for g, e in zip(tensor.shape, shape, strict=True))
-        if not fits or tensor.dtype != dtype or tensor.device.type != "cpu":
-            wanted = ", ".join("any" if size is None else str(size) for size in shape)
+    tensors = [previous, edge_representation, weight, bias, norm_weight, norm_bias, query, zero, scale]
+    tensors += [] if edge_weight is None else [edge_weight]
+    for (name, dimensions), tensor in zip(_DIMENSIONS.items(), tensors, strict=False):
+        if tensor.dtype not in KERNEL_DTYPES or tensor.dtype != previous.dtype or tensor.device.type != "cpu":
             raise OperatorError(
-                f"{name} is {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}, "
-                f"expected ({wanted}) of {dtype} on cpu"
+                f"{name} is of {tensor.dtype} on {tensor.device}: a compiled iteration takes float32 on the CPU, "
+                "or float64, the same for all"
             )
-    num_relations = tensors[1].shape[1]
-    if num_relations < graph.relations:
-        raise OperatorError(
-            f"edge_representation has {num_relations} relations, expected at least the {graph.relations} of the edges"
-        )
+        if tensor.dim() != dimensions:
+            raise OperatorError(f"{name} is {tuple(tensor.shape)}, expected {dimensions} dimensions")
+    apply: Callable[..., Tensor] = _FusedIteration.apply
+    try:
+        return apply(plan, graph, iteration, settings, *(tensor.contiguous() for tensor in tensors))
+    except ValueError as error:  # a size that does not fit
+        raise OperatorError(str(error)) from None
 
 
 class _FusedIteration(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, plan: Any, graph: Any, iteration: int, settings: FusedSettings, *tensors: Tensor) -> Tensor:
         assert native is not None
-        edge_representation, zero = tensors[1], tensors[7]
-        _, num_relations, dim = edge_representation.shape
-        options = native.FusedOptions(*settings, zero.requires_grad, torch.get_num_threads(), dim, num_relations)
-        out = memory.empty((plan.rows(iteration), dim), edge_representation.dtype)
-        is_double = out.dtype == torch.float64
-        native.fused_forward(plan, graph, iteration, options, is_double, _addresses(tensors), out.data_ptr())
-        ctx.call = (plan, graph, iteration, options, is_double)
+        zero = tensors[_ZERO]
+        options = native.FusedOptions(*settings, zero.requires_grad, torch.get_num_threads())
+        ctx.call = (plan, graph, iteration, options)
         ctx.save_for_backward(*tensors)
+        out = memory.empty((plan.rows(iteration), zero.numel()), zero.dtype)
+        native.fused_forward(*ctx.call, *_arrays(tensors), out.numpy())
         return out
 
     @staticmethod
@@ -119,11 +111,16 @@ class _FusedIteration(torch.autograd.Function):
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
         assert native is not None
         tensors = ctx.saved_tensors
-        gradients = [memory.empty(tuple(tensor.shape), tensor.dtype).zero_() for tensor in tensors[:-1]]
-        grad_out = grad_out.contiguous()
-        native.fused_backward(*ctx.call, _addresses(tensors), grad_out.data_ptr(), _addresses(gradients))
-        return (None, None, None, None, *gradients, None)
+        learned = [tensor for place, tensor in enumerate(tensors) if place != _SCALE]
+        gradients = [memory.empty(tuple(tensor.shape), tensor.dtype).zero_() for tensor in learned]
+        arrays: list[Any] = [gradient.numpy() for gradient in gradients]
+        if len(tensors) == _EDGE_WEIGHT:
+            arrays.append(None)
+        native.fused_backward(*ctx.call, *_arrays(tensors), grad_out.contiguous().numpy(), *arrays)
+        return (None, None, None, None, *gradients[:_SCALE], None, *gradients[_SCALE:])
 
 
-def _addresses(tensors: Any) -> list[int]:
-    return [tensor.data_ptr() for tensor in tensors]
+def _arrays(tensors: tuple[Tensor, ...]) -> list[Any]:
+    """The inputs of the compiled call; without weights of the edges the last is None."""
+    arrays = [tensor.detach().numpy() for tensor in tensors]
+    return arrays if len(arrays) > _EDGE_WEIGHT else [*arrays, None]

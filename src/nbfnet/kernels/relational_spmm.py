@@ -1,21 +1,14 @@
-"""Relational SpMM: the message passing of one Bellman-Ford iteration, for all nodes and queries at once.
+"""Relational SpMM: the message passing of one Bellman-Ford iteration, in plain PyTorch.
 
-One operation with one meaning, whoever computes it. The compiled kernel is PyTorch's operator
-``nbfnet::relational_spmm`` (schema, shapes and gradient are registered here); elsewhere the reference serves.
+This is the specification of what compiled iterations compute. It serves any device and a user's own operators.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from nbfnet.errors import OperatorError
-from nbfnet.kernels import cpu
-from nbfnet.kernels.backend import backend_for
-from nbfnet.kernels.reference import relational_spmm_reference
-from nbfnet.kernels.shapes import check_inputs
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.message import Message
 from nbfnet.operators.registry import aggregates, messages
@@ -35,6 +28,8 @@ def relational_spmm(
 ) -> Tensor:
     """out_v = AGGREGATE({boundary_v} + {weight * MESSAGE(source_x, edge_r) : edge (x, r, v)}).
 
+    Every message is held in memory: (query, edge, dim).
+
     Args:
         source: (query, source row, dim) the representations that messages start from.
         edge_representation: (query or 1, relation, dim).
@@ -50,77 +45,50 @@ def relational_spmm(
         (query, row, dim); for 'pna' the statistics mean, max, min, std as (query, row, statistic, dim).
 
     Raises:
-        OperatorError: shapes, types or indices do not fit each other or the message.
-        BackendError: a backend was chosen by name and cannot serve.
+        OperatorError: shapes or types do not fit each other or the message.
     """
     message = messages.make(message) if isinstance(message, str) else message
     aggregate = aggregates.make(aggregate) if isinstance(aggregate, str) else aggregate
-    check_inputs(source, edge_representation, boundary, indptr, source_index, relation, weight)
+    _check(source, edge_representation, boundary, indptr, source_index, relation, weight)
     message.check_dim(source.shape[2])
+    sent = message(source.index_select(1, source_index), edge_representation.index_select(1, relation))
     if weight is not None:
-        weight = weight.to(source.dtype)
-    tensors = (source, edge_representation, boundary, indptr, source_index, relation, weight)
-    names = (messages.name_of(message), aggregates.name_of(aggregate))
-    if backend_for(source.device, source.dtype, *names) == "reference":
-        return relational_spmm_reference(*tensors, message, aggregate)
-    out: Tensor = torch.ops.nbfnet.relational_spmm(*tensors, *names)
-    return out
+        sent = sent * weight.to(source.dtype)[:, None]
+    num_rows = boundary.shape[1]
+    every_row = torch.arange(num_rows, device=indptr.device)
+    row = every_row.repeat_interleave(indptr.diff())
+    # The boundary joins as one more message of each row, whatever the aggregate.
+    joined: Tensor = aggregate(torch.cat([sent, boundary], dim=1), torch.cat([row, every_row]), num_rows)
+    return joined
 
 
-_INPUTS = (
-    "Tensor source, Tensor edge_representation, Tensor boundary, Tensor indptr, Tensor source_index, "
-    "Tensor relation, Tensor? weight, str message, str aggregate"
-)
-torch.library.define("nbfnet::relational_spmm", f"({_INPUTS}) -> Tensor")
-torch.library.define(
-    "nbfnet::relational_spmm_backward",
-    f"(Tensor grad_out, {_INPUTS}, bool weight_gradient) -> (Tensor, Tensor, Tensor, Tensor)",
-)
-torch.library.impl("nbfnet::relational_spmm", "cpu")(cpu.forward)
-torch.library.impl("nbfnet::relational_spmm_backward", "cpu")(cpu.backward)
+def _check(
+    source: Tensor,
+    edge_representation: Tensor,
+    boundary: Tensor,
+    indptr: Tensor,
+    source_index: Tensor,
+    relation: Tensor,
+    weight: Tensor | None,
+) -> None:
+    _expect("boundary", boundary, (None, None, None), boundary.dtype)
+    num_queries, num_rows, dim = boundary.shape
+    _expect("source", source, (num_queries, None, dim), boundary.dtype)
+    _expect("edge_representation", edge_representation, (None, None, dim), boundary.dtype)
+    _expect("indptr", indptr, (num_rows + 1,), torch.int64)
+    _expect("source_index", source_index, (None,), torch.int32)
+    num_edges = (len(source_index),)
+    _expect("relation", relation, num_edges, torch.int32)
+    if weight is not None:
+        _expect("weight", weight, num_edges, weight.dtype)
+    if len(edge_representation) not in (1, num_queries):
+        raise OperatorError(f"edge_representation has {len(edge_representation)} queries, expected {num_queries}, or 1")
 
 
-def _fake_forward(*inputs: Any) -> Tensor:
-    boundary, aggregate = inputs[2], inputs[8]
-    fake: Tensor = boundary.new_empty(cpu.output_shape(boundary, aggregate))
-    return fake
-
-
-def _fake_backward(grad_out: Tensor, *inputs: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    source, edge_representation, boundary, source_index = (inputs[i] for i in (0, 1, 2, 4))
-    num_weights = len(source_index) if inputs[9] else 0
-    of_source, of_edges, of_boundary = (t.new_empty(t.shape) for t in (source, edge_representation, boundary))
-    return of_source, of_edges, of_boundary, source.new_empty(num_weights)
-
-
-def _save_for_backward(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    *tensors, ctx.message, ctx.aggregate = inputs
-    ctx.save_for_backward(*tensors)
-
-
-def _backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
-    weight_gradient = ctx.needs_input_grad[6]
-    of_source, of_edges, of_boundary, of_weight = torch.ops.nbfnet.relational_spmm_backward(
-        grad_out, *ctx.saved_tensors, ctx.message, ctx.aggregate, weight_gradient
-    )
-    return (
-        of_source,
-        of_edges,
-        of_boundary,
-        None,
-        None,
-        None,
-        of_weight if weight_gradient else None,
-        None,
-        None,
-    )
-
-
-def _refuse_second_derivative(ctx: Any, *gradients: Tensor) -> None:
-    raise OperatorError("the kernel has no second derivatives: choose the backend 'reference' for them")
-
-
-torch.library.register_fake("nbfnet::relational_spmm", _fake_forward)
-torch.library.register_fake("nbfnet::relational_spmm_backward", _fake_backward)
-torch.library.register_autograd("nbfnet::relational_spmm", _backward, setup_context=_save_for_backward)
-torch.library.register_autograd("nbfnet::relational_spmm_backward", _refuse_second_derivative)
+def _expect(name: str, tensor: Tensor, shape: tuple[int | None, ...], dtype: torch.dtype) -> None:
+    """Refuse a tensor of another shape or type; None stands for any size."""
+    sizes = zip(tensor.shape, shape, strict=False)
+    fits = tensor.dim() == len(shape) and all(wanted in (None, size) for size, wanted in sizes)
+    if not fits or tensor.dtype != dtype:
+        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        raise OperatorError(f"{name} is {tuple(tensor.shape)} of {tensor.dtype}, expected ({expected}) of {dtype}")

@@ -52,7 +52,7 @@ class BellmanFordIteration(nn.Module):
     def forward(
         self, previous: Tensor, own: Tensor, boundary: Tensor, edges: RowEdges, representation: Tensor, scale: Tensor
     ) -> Tensor:
-        """The composed path: message passing by one kernel, then the update in plain PyTorch.
+        """The composed path: message passing, then the update, in plain PyTorch.
 
         Args:
             previous: (query, source row, dim) h^(t-1) of the rows that edges start from.

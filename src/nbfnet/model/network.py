@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from nbfnet.model.iteration import BellmanFordIteration, RowEdges
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.parts import frontier_memory, in_parts, is_too_large, plain_memory
 from nbfnet.model.query_check import check_graph, check_ids
-from nbfnet.model.row_evaluation import evaluate_rows, score_rows
+from nbfnet.model.row_evaluation import evaluate_rows, is_fused, score_rows
 from nbfnet.model.score import Score
 from nbfnet.native import native_available
 from nbfnet.operators.aggregate import Aggregate
@@ -36,7 +37,7 @@ class NeuralBellmanFordNetwork(nn.Module):
     ) -> None:
         """A network for ``num_relations`` relation ids, inverses included.
 
-        ``message`` and ``aggregate`` are operators of your own, in place of the configuration's.
+        ``message`` and ``aggregate`` are operators of your own instead of the configuration's.
         """
         super().__init__()
         self.config = config
@@ -59,14 +60,25 @@ class NeuralBellmanFordNetwork(nn.Module):
         }
         return {**counts, "total": sum(counts.values())}
 
-    def score(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+    def score(
+        self,
+        graph: MessageGraph,
+        source: Tensor,
+        relation: Tensor,
+        target: Tensor,
+        *,
+        edge_weights: Sequence[Tensor] | None = None,
+    ) -> Tensor:
         """Logits (query, candidate) of targets (query, candidate) for sources (query,) and relations (query,).
+
+        ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; edges are in the
+        order of the graph's slots.
 
         Raises:
             QueryError: shapes, types or ids do not fit the network and the graph.
         """
         source, relation, target = self._check(graph, source, relation, target)
-        representation = self._represent(graph, source, relation, target)
+        representation = self._represent(graph, source, relation, target, edge_weights)
         if self.config.symmetric:
             pairs = target.shape
             back = self._represent(
@@ -74,6 +86,7 @@ class NeuralBellmanFordNetwork(nn.Module):
                 target.flatten(),
                 relation[:, None].expand(pairs).flatten(),
                 source[:, None].expand(pairs).reshape(-1, 1),
+                edge_weights,
             )
             representation = representation + back.view_as(representation)
         logits: Tensor = self.score_function(representation, self.indicator.query(relation)[:, None])
@@ -107,8 +120,18 @@ class NeuralBellmanFordNetwork(nn.Module):
         rows = evaluate_rows(self.indicator, self._iterations(), frontier)
         return score_rows(self.indicator, self.score_function, frontier, rows)[query]
 
-    def _represent(self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+    def _represent(
+        self,
+        graph: MessageGraph,
+        source: Tensor,
+        relation: Tensor,
+        target: Tensor,
+        edge_weights: Sequence[Tensor] | None = None,
+    ) -> Tensor:
         """h_q(u, v), (query, candidate, dim), of targets (query, candidate)."""
+        if edge_weights is not None and not self._is_fused():
+            hidden = self.pair_representation(graph, source, relation, edge_weights)
+            return hidden.gather(1, target[:, :, None].expand(*target.shape, hidden.shape[2]))
         if not self._plans_rows(graph, source):
             needed = plain_memory(graph, len(source), self.config, self.indicator.query.weight)
             if is_too_large(needed, self.memory_limit, len(source)):
@@ -123,8 +146,9 @@ class NeuralBellmanFordNetwork(nn.Module):
         frontier = self._frontier(graph, query_source, query_relation, (begin, nodes))
         needed = frontier_memory(frontier, self._iterations()[0], self.config, self.indicator.query.weight)
         if is_too_large(needed, self.memory_limit, len(query_source)):
-            return in_parts(needed, self.memory_limit, self._represent, graph, source, relation, target)
-        rows = evaluate_rows(self.indicator, self._iterations(), frontier)
+            weighted = partial(self._represent, edge_weights=edge_weights)
+            return in_parts(needed, self.memory_limit, weighted, graph, source, relation, target)
+        rows = evaluate_rows(self.indicator, self._iterations(), frontier, edge_weights)
         # Not rows[...]: its gradient is summed by threads in any order, so that no two runs are the same.
         in_order = rows.index_select(0, frontier.target_rows()).view(*target.shape, self.config.dim)
         return in_order.index_select(0, torch.argsort(order))
@@ -136,7 +160,7 @@ class NeuralBellmanFordNetwork(nn.Module):
         relation: Tensor,
         edge_weights: Sequence[Tensor] | None = None,
     ) -> Tensor:
-        """h_q(u, v), (query, node, dim), of every node: the plain algorithm, iteration by iteration.
+        """h_q(u, v), (query, node, dim), of every node: the plain algorithm in plain PyTorch, the specification.
 
         ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; edges are in the
         order of the graph's slots.
@@ -171,7 +195,12 @@ class NeuralBellmanFordNetwork(nn.Module):
             return source, relation
         return source, relation, check_ids("target", target, (len(source), None), graph.num_nodes, device)
 
+    def _is_fused(self) -> bool:
+        """Whether iterations are compiled calls; BackendError where a backend was chosen that cannot serve."""
+        return is_fused(self._iterations()[0], self.indicator.query.weight)
+
     def _plans_rows(self, graph: MessageGraph, source: Tensor) -> bool:
+        self._is_fused()
         return graph.device.type == "cpu" and native_available() and len(source) > 0
 
     def _frontier(

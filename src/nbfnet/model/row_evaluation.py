@@ -26,16 +26,30 @@ class Boundary:
     zero: Tensor  # (dim,)
 
 
-def evaluate_rows(indicator: Indicator, layers: Sequence[BellmanFordIteration], frontier: Frontier) -> Tensor:
-    """h^(T) of every row of the last iteration, (row, dim)."""
+def evaluate_rows(
+    indicator: Indicator,
+    layers: Sequence[BellmanFordIteration],
+    frontier: Frontier,
+    edge_weights: Sequence[Tensor] | None = None,
+) -> Tensor:
+    """h^(T) of every row of the last iteration, (row, dim).
+
+    ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; only compiled iterations
+    take them.
+    """
     query = indicator.query(torch.from_numpy(frontier.relation))
     family = indicator.query(torch.from_numpy(frontier.family_relation))
     zero = query.new_zeros(query.shape[1]) if indicator.zero is None else indicator.zero
     boundary = Boundary(query, zero)
-    step = fused_step if is_fused(layers[0], query) else composed_step
+    fused = is_fused(layers[0], query)
     rows: Tensor = query[torch.from_numpy(frontier.first_rows())]
     for t, layer in enumerate(layers, start=1):
-        rows = step(layer, frontier, t, rows, layer.edges(family), boundary)
+        representation = layer.edges(family)
+        if fused:
+            weight = None if edge_weights is None else edge_weights[t - 1]
+            rows = fused_step(layer, frontier, t, rows, representation, boundary, weight)
+        else:
+            rows = composed_step(layer, frontier, t, rows, representation, boundary)
     return rows
 
 
@@ -70,6 +84,7 @@ def fused_step(
     rows: Tensor,
     representation: Tensor,
     boundary: Boundary,
+    edge_weight: Tensor | None,
 ) -> Tensor:
     """One iteration as one compiled call: rows (row, dim) of the iteration before to those of this one."""
     settings, norm = layer.fused_settings(), layer.layer_norm
@@ -83,6 +98,7 @@ def fused_step(
         boundary.query,
         boundary.zero,
         frontier.graph.scale(rows.dtype),
+        edge_weight,
         plan=frontier.plan,
         graph=frontier.graph.arrays,
         iteration=iteration,
@@ -98,7 +114,7 @@ def composed_step(
     representation: Tensor,
     boundary: Boundary,
 ) -> Tensor:
-    """The same by kernel and plain PyTorch, for operators that no compiled iteration knows."""
+    """The same in plain PyTorch, for operators that no compiled iteration knows."""
     composed = frontier.composed_rows(iteration)
     previous = torch.cat([rows, boundary.zero[None]])
     everywhere = boundary.zero.expand(len(composed.node), -1)

@@ -1,0 +1,5 @@
+// Fused iterations for the instruction set avx2.
+#if defined(__x86_64__)
+#define NBFNET_ISA avx2
+#include "fused/iteration_kernels.hpp"
+#endif

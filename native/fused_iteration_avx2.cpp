@@ -1,5 +1,0 @@
-// Fused iterations for the instruction set avx2.
-#if defined(__x86_64__)
-#define NBFNET_ISA avx2
-#include "fused_calls.hpp"
-#endif

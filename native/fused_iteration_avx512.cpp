@@ -1,5 +1,0 @@
-// Fused iterations for the instruction set avx512.
-#if defined(__x86_64__)
-#define NBFNET_ISA avx512
-#include "fused_calls.hpp"
-#endif

@@ -1,5 +1,0 @@
-// The inner loops for x86 processors with AVX2 and FMA.
-#if defined(__x86_64__)
-#define NBFNET_ISA avx2
-#include "path_loops.hpp"
-#endif
