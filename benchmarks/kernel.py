@@ -1,9 +1,9 @@
-"""Relational SpMM: the compiled kernel beside plain PyTorch, in one run.
+"""One Bellman-Ford iteration: the compiled call beside plain PyTorch, in one run.
 
     [NBFNET_DATA=folder] python benchmarks/kernel.py [--quick] [--json FILE]
 
-Times are milliseconds for one query and one iteration, each the smallest of several runs taken in turn; PNA
-and DistMult in 32 dims, unless a table says otherwise. Backward: all gradients but that of edge weights.
+Times are milliseconds for one query and one iteration over all nodes, each the smallest of several runs taken in turn;
+PNA and DistMult in 32 dims, unless a table says otherwise. Backward: all gradients but that of edge weights.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
-from kernel_case import Case, Step, gather_scatter, kernel, random_graph, reference
+from kernel_case import Case, compiled, gather_scatter, random_graph, reference
 from machine import machine_facts
 from nbfnet import load
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.kernels.backend import KERNEL_AGGREGATES, KERNEL_MESSAGES
-from nbfnet.kernels.cpu import instruction_set
+from nbfnet.native import native
 
 Row = dict[str, str | int | float]
 
 
-def compare(contenders: Mapping[str, tuple[Case, Step, int]]) -> dict[str, tuple[float, float]]:
+def compare(contenders: Mapping[str, tuple[Case, Callable[[Case], Tensor], int]]) -> dict[str, tuple[float, float]]:
     """The smallest forward and backward times of each, all taking turns for as many rounds as each may."""
     best = {name: (float("inf"), float("inf")) for name in contenders}
     for turn in range(max(rounds for _, _, rounds in contenders.values())):
@@ -44,23 +44,23 @@ def compare(contenders: Mapping[str, tuple[Case, Step, int]]) -> dict[str, tuple
 
 
 def peers(graphs: Mapping[str, RelationalCSR], quick: bool) -> list[Row]:
-    """The kernel, the reference and gather/scatter on each graph."""
+    """The compiled iteration, the reference and gather/scatter on each graph."""
     table: list[Row] = []
     for name, csr in graphs.items():
         many, one = Case(csr, 4 if quick else 16), Case(csr, 1)
         slow = 2 if quick else 4
         times = compare(
             {
-                "kernel": (many, kernel, 4 * slow),
-                "kernel, 1 query": (one, kernel, 4 * slow),
+                "compiled": (many, compiled, 4 * slow),
+                "compiled, 1 query": (one, compiled, 4 * slow),
                 "reference": (one, reference, slow),
                 "gather/scatter": (one, gather_scatter, slow),
             }
         )
-        fastest = sum(times["kernel"])
+        fastest = sum(times["compiled"])
         for contender, (forward, backward) in times.items():
             table.append(_row(forward, backward, graph=name, contender=contender))
-            table[-1]["times the kernel"] = round((forward + backward) / fastest, 1)
+            table[-1]["times the compiled"] = round((forward + backward) / fastest, 1)
     return table
 
 
@@ -69,11 +69,8 @@ def operators(csr: RelationalCSR, quick: bool) -> list[Row]:
     table = []
     for message in KERNEL_MESSAGES:
         for aggregate in KERNEL_AGGREGATES:
-
-            def step(*tensors: Tensor, message: str = message, aggregate: str = aggregate) -> Tensor:
-                return kernel(*tensors, message=message, aggregate=aggregate)
-
-            times = compare({"": (Case(csr, 4, aggregate=aggregate), step, 3 if quick else 8)})
+            case = Case(csr, 4, message=message, aggregate=aggregate)
+            times = compare({"": (case, compiled, 3 if quick else 8)})
             table.append(_row(*times[""], message=message, aggregate=aggregate))
     return table
 
@@ -81,7 +78,7 @@ def operators(csr: RelationalCSR, quick: bool) -> list[Row]:
 def scaling(name: str, values: Iterable[int], make: Callable[[int], Case], quick: bool) -> list[Row]:
     """How the time of a query changes with one number."""
     rounds = 4 if quick else 10
-    return [_row(*compare({"": (make(n), kernel, rounds)})[""], **{name: n}) for n in values]
+    return [_row(*compare({"": (make(n), compiled, rounds)})[""], **{name: n}) for n in values]
 
 
 def threads(csr: RelationalCSR, quick: bool) -> list[Row]:
@@ -90,7 +87,7 @@ def threads(csr: RelationalCSR, quick: bool) -> list[Row]:
     for count in [n for n in (1, 2, 4, 8, 16, 32) if n <= (os.cpu_count() or 1)]:
         torch.set_num_threads(count)
         for queries in (1, 16):
-            times = compare({"": (Case(csr, queries), kernel, 4 if quick else 10)})
+            times = compare({"": (Case(csr, queries), compiled, 4 if quick else 10)})
             table.append(_row(*times[""], threads=count, queries=queries))
     torch.set_num_threads(before)
     return table
@@ -114,10 +111,12 @@ def _row(forward: float, backward: float, **key: str | int) -> Row:
 
 def main() -> None:
     """Measure, print tables, write JSON."""
-    parser = argparse.ArgumentParser(description="Relational SpMM beside plain PyTorch.")
+    parser = argparse.ArgumentParser(description="A compiled iteration beside plain PyTorch.")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter measurements")
     parser.add_argument("--json", type=Path, help="write the tables to this file too")
     arguments = parser.parse_args()
+    if native is None:
+        raise SystemExit("needs the compiled extension")
     quick = arguments.quick
     graphs = {name: load(name).train.csr for name in ("fb15k-237", "wn18rr")}
     fb15k = graphs["fb15k-237"]
@@ -134,11 +133,11 @@ def main() -> None:
     }
     results: dict[str, Any] = {
         "machine": machine_facts(),
-        "instruction set": instruction_set(),
+        "instruction set": native.instruction_set(),
         "threads": torch.get_num_threads(),
     }
     console = Console()
-    console.print(f"{instruction_set()}, {torch.get_num_threads()} threads; milliseconds for one query")
+    console.print(f"{native.instruction_set()}, {torch.get_num_threads()} threads; milliseconds for one query")
     for title, measure in tables.items():
         results[title] = measure()
         table = Table(*results[title][0], title=title)

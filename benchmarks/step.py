@@ -1,4 +1,4 @@
-"""What a training step and a ranking cost: frontier beside dense, fused beside composed, in one run.
+"""What a training step and a ranking cost: frontier beside dense, in one run.
 
 NBFNET_DATA=... python benchmarks/step.py [--quick] [--json FILE]
 """
@@ -21,11 +21,9 @@ from torch import Tensor
 from machine import machine_facts
 from nbfnet import load
 from nbfnet.config import ModelConfig
-from nbfnet.kernels.cpu import instruction_set
-from nbfnet.model.iteration import BellmanFordIteration, RowEdges
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.model.row_evaluation import Boundary, fused_step
+from nbfnet.native import native
 
 QUERIES, NEGATIVES = 64, 32
 EDGES = {"wn18rr": "independent", "fb15k-237": "dependent"}
@@ -81,7 +79,7 @@ def main() -> None:
     figures: dict[str, object] = {
         "machine": machine_facts(),
         "threads": torch.get_num_threads(),
-        "instruction set": instruction_set(),
+        "instruction set": "none" if native is None else native.instruction_set(),
     }
     for name in EDGES:
         figures[name] = _measure(name, runs)
@@ -104,42 +102,7 @@ def _measure(name: str, runs: int) -> dict[str, object]:
         "training, ms a query": round(1e3 * step / QUERIES, 2),
         "ranking all entities, ms a query": round(1e3 * rank / QUERIES, 2),
         "ranking, dense, ms a query": round(1e3 * dense_rank / QUERIES, 2),
-        **_fused_beside_composed(case, runs),
         f"peak memory of a step of {QUERIES} queries, GB": _memory(name),
-    }
-
-
-def _fused_beside_composed(case: Case, runs: int) -> dict[str, object]:
-    """One iteration on all nodes of every query of the batch: one compiled call, or kernel and plain PyTorch."""
-    network = case.network(frontier="off", layers=2)
-    graph, source, relation = case.graph, case.source, case.relation
-    layer = network.layers[1]
-    assert isinstance(layer, BellmanFordIteration)
-    query = network.indicator.query(relation).detach()
-    frontier = network._frontier(graph, source.numpy().astype(np.int32), relation.numpy(), None)
-    family = network.indicator.query(torch.from_numpy(frontier.family_relation)).detach()
-    shared, representation = (layer.edges(of).detach().requires_grad_() for of in (family, query))
-    rows = torch.randn(frontier.plan.rows(1), network.config.dim, requires_grad=True)
-
-    zero, grad_out = query.new_zeros(query.shape[1]), torch.ones_like(rows)
-
-    def fused() -> None:
-        out = fused_step(layer, frontier, 2, rows, shared, Boundary(query, zero))
-        torch.autograd.grad(out, [rows, shared, *layer.linear.parameters()], grad_out)
-
-    hidden = torch.randn(QUERIES, graph.num_nodes, network.config.dim, requires_grad=True)
-    boundary = network.indicator(source, relation, graph.num_nodes).detach()
-
-    def composed() -> None:
-        edges = RowEdges(graph.indptr, graph.source_index, graph.relation)
-        out = layer(hidden, hidden, boundary, edges, representation, graph.scale(hidden.dtype))
-        torch.autograd.grad(out, [hidden, representation, *layer.linear.parameters()], grad_out.view_as(out))
-
-    fused_seconds, composed_seconds = _best(fused, runs), _best(composed, runs)
-    return {
-        "fused iteration, ms a query": round(1e3 * fused_seconds / QUERIES, 2),
-        "composed iteration, ms a query": round(1e3 * composed_seconds / QUERIES, 2),
-        "fused is faster by": round(composed_seconds / fused_seconds, 2),
     }
 
 

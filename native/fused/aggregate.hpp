@@ -1,8 +1,8 @@
 // AGGREGATE: how the messages of a row, the boundary among them, become one or more statistics, and the backward pass.
 //
-// `Gather` sees each message once and never stores it. In the backward pass messages are seen twice: first gathered again, by
-// `CountingGather`, which knows as well how many messages tie for each extremum; then `Spread` hands each its share of
-// the gradient.
+// `Gather` sees each message once and never stores it. In the backward pass messages are seen twice: first gathered
+// again, by `CountingGather`, which knows as well how many messages tie for each extremum; then `Spread` hands each its
+// share of the gradient.
 #pragma once
 
 #include "simd/lanes.hpp"

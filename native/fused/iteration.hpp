@@ -1,6 +1,7 @@
 // One Bellman-Ford iteration of the network as a single call:
 //
-//     h^(t)_v = shortcut h^(t-1)_v + ReLU(LayerNorm(W [h^(t-1)_v, AGGREGATE({MESSAGE(h^(t-1)_x, w_r)} + {h^(0)_v})] + b))
+//     a_v     = AGGREGATE({MESSAGE(h^(t-1)_x, w_r) : edge (x, r, v)} + {h^(0)_v})
+//     h^(t)_v = shortcut h^(t-1)_v + ReLU(LayerNorm(W [h^(t-1)_v, a_v] + b))
 //
 // for every row of a level of a RowPlan. A tile of rows gets its statistics, its projection, LayerNorm, activation and
 // shortcut while it is in cache; the backward pass computes the statistics again instead of storing them.
@@ -46,12 +47,12 @@ struct FusedCall {
     int64_t iteration;
     const WorkShares *shares;
     Layer<Scalar> layer;
-    const Scalar *previous;  // (row of the level before, dim)
-    Scalar *out;             // (row, dim)
+    const Scalar *previous;    // (row of the level before, dim)
+    Scalar *out;               // (row, dim)
     bool wants_zero_gradient;  // whether anyone asks for the gradient of the zero row
     // The backward pass only:
-    const Scalar *grad_out;         // (row, dim)
-    Scalar *grad_previous;          // (row of the level before, dim), zeroed by the caller
+    const Scalar *grad_out;  // (row, dim)
+    Scalar *grad_previous;   // (row of the level before, dim), zeroed by the caller
     LayerGradient<Scalar> gradient;
 };
 

@@ -50,8 +50,11 @@ void backward(const FusedCall<Scalar> &call) {
         Scalar *boundary[tile_rows], *edge_weight[tile_rows];
         for (const Share &share : call.shares->of_thread[thread]) {
             const int64_t group = share.group;
-            const EdgeGradients<Scalar> to{mine.rows_of(group), mine.rows_of(call.plan->background(group)),
-                                           first_background, mine.relations_of(call.plan->family[group]), boundary,
+            const EdgeGradients<Scalar> to{mine.rows_of(group),
+                                           mine.rows_of(call.plan->background(group)),
+                                           first_background,
+                                           mine.relations_of(call.plan->family[group]),
+                                           boundary,
                                            edge_weight};
             walk.each_tile(share, [&](int64_t places) {
                 // The gradient of a place is the sum over the rows that it stands for.

@@ -37,8 +37,7 @@ struct DistMult {
     }
 
     template <class V>
-    static NBFNET_INLINE void add_gradient(const V (&x)[1], const V (&w)[1], const V (&dm)[1], V (&dx)[1],
-                                           V (&dw)[1]) {
+    static NBFNET_INLINE void add_gradient(const V (&x)[1], const V (&w)[1], const V (&dm)[1], V (&dx)[1], V (&dw)[1]) {
         dx[0] = fused(dm[0], w[0], dx[0]);
         dw[0] = fused(dm[0], x[0], dw[0]);
     }
@@ -56,8 +55,7 @@ struct RotatE {
     }
 
     template <class V>
-    static NBFNET_INLINE void add_gradient(const V (&x)[2], const V (&w)[2], const V (&dm)[2], V (&dx)[2],
-                                           V (&dw)[2]) {
+    static NBFNET_INLINE void add_gradient(const V (&x)[2], const V (&w)[2], const V (&dm)[2], V (&dx)[2], V (&dw)[2]) {
         dx[0] = fused(dm[0], w[0], fused(dm[1], w[1], dx[0]));
         dx[1] = fused(dm[1], w[0], fused(-dm[0], w[1], dx[1]));
         dw[0] = fused(dm[0], x[0], fused(dm[1], x[1], dw[0]));

@@ -40,17 +40,16 @@ class Norm {
         });
         if (l_.layer_norm) {
             const Scalar mean = sum_over_dims([&]<class V>(int64_t o) { return load<V>(g + o); }) / l_.dim;
-            const Scalar slope = sum_over_dims([&]<class V>(int64_t o) {
-                return load<V>(g + o) * ((load<V>(y + o) - m.mean) * m.inverse);
-            }) / l_.dim;
+            const Scalar product = sum_over_dims(
+                [&]<class V>(int64_t o) { return load<V>(g + o) * ((load<V>(y + o) - m.mean) * m.inverse); });
+            const Scalar slope = product / l_.dim;
             each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
                 const V normal = (load<V>(y + o) - m.mean) * m.inverse;
                 store<V>(g + o, (load<V>(g + o) - mean - normal * slope) * m.inverse);
             });
         }
-        each_lanes([&]<class V>(int64_t o) __attribute__((always_inline)) {
-            add<V>(sums.bias.data() + o, load<V>(g + o));
-        });
+        each_lanes([&]<class V>(int64_t o)
+                       __attribute__((always_inline)) { add<V>(sums.bias.data() + o, load<V>(g + o)); });
     }
 
   private:

@@ -37,11 +37,11 @@ struct TileStatistics {
 // Where the gradients of a tile's in-edges go.
 template <class Scalar>
 struct EdgeGradients {
-    Scalar *own, *back;         // bases of (row of the level before, dim): of the query's rows, of backgrounds' rows
-    int64_t first_background;   // rows from here on are backgrounds'
-    Scalar *relations;          // (relation, dim)
-    Scalar *const *boundary;    // (row)
-    Scalar *const *weight;      // (row), as in TileEdges
+    Scalar *own, *back;        // bases of (row of the level before, dim): of the query's rows, of backgrounds' rows
+    int64_t first_background;  // rows from here on are backgrounds'
+    Scalar *relations;         // (relation, dim)
+    Scalar *const *boundary;   // (row)
+    Scalar *const *weight;     // (row), as in TileEdges
 };
 
 template <class M, class A, bool CountsTies, bool Weighted, class T>
@@ -84,9 +84,8 @@ NBFNET_INLINE void gather_row(const TileEdges<typename T::Scalar> &in, int64_t r
             if (zeros > 0) gather[i][p].add(V{});
         }
         gather[i][p].finish(Scalar(count + zeros + 1), result);
-        each<A::statistics>([&](auto k) __attribute__((always_inline)) {
-            T::store_register(values + k * in.dim, result[k], d, i, p);
-        });
+        each<A::statistics>(
+            [&](auto k) __attribute__((always_inline)) { T::store_register(values + k * in.dim, result[k], d, i, p); });
     });
 }
 
@@ -112,9 +111,8 @@ NBFNET_INLINE void spread_row(const TileEdges<typename T::Scalar> &in, int64_t r
         each<A::statistics>([&](auto k) __attribute__((always_inline)) { g[k] = load(grad + row * out.stride, k); });
         if constexpr (A::extrema > 0) {
             V o[A::statistics], t[A::extrema];
-            each<A::statistics>([&](auto k) __attribute__((always_inline)) {
-                o[k] = load(out.values + row * out.stride, k);
-            });
+            each<A::statistics>([&](auto k)
+                                    __attribute__((always_inline)) { o[k] = load(out.values + row * out.stride, k); });
             each<A::extrema>([&](auto k) __attribute__((always_inline)) {
                 // At least one: lanes beyond the row must not divide by zero.
                 t[k] = maximum(load(out.ties + row * A::extrema * dim, k), V{} + Scalar(1));
@@ -127,7 +125,8 @@ NBFNET_INLINE void spread_row(const TileEdges<typename T::Scalar> &in, int64_t r
     });
     dx.store(to.boundary[row] + d.first, d);
     const Scalar *const previous = in.previous + d.first, *const relations = in.relations + d.first;
-    Scalar *const own = to.own + d.first, *const back = to.back + d.first, *const grad_relations = to.relations + d.first;
+    Scalar *const own = to.own + d.first, *const back = to.back + d.first,
+                  *const grad_relations = to.relations + d.first;
     const int64_t *const source = in.source + begin, *const relation = in.relation + begin;
     const int64_t first_background = to.first_background * dim;
     [[maybe_unused]] const Scalar *const weight = Weighted ? in.weight[row] : nullptr;
@@ -203,7 +202,8 @@ struct RowMessages {
     bool zero_stays_zero;  // a message from a zero row is zero
     void (*gather)(const TileEdges<Scalar> &, const TileStatistics<Scalar> &);
     void (*gather_with_ties)(const TileEdges<Scalar> &, const TileStatistics<Scalar> &);
-    void (*spread)(const TileEdges<Scalar> &, const TileStatistics<Scalar> &, const Scalar *, const EdgeGradients<Scalar> &);
+    void (*spread)(const TileEdges<Scalar> &, const TileStatistics<Scalar> &, const Scalar *,
+                   const EdgeGradients<Scalar> &);
 };
 
 template <class Scalar, class M, class A>

@@ -11,8 +11,13 @@ template <class Scalar>
 class ThreadGradients {
   public:
     ThreadGradients(const FusedCall<Scalar> &call, int thread)
-        : c_(call), dim_(call.layer.dim), level_(call.plan->levels[call.iteration - 1]), is_first_(thread == 0),
-          zero_(dim_), offset_(call.plan->groups()), family_begin_(call.plan->families) {
+        : c_(call),
+          dim_(call.layer.dim),
+          level_(call.plan->levels[call.iteration - 1]),
+          is_first_(thread == 0),
+          zero_(dim_),
+          offset_(call.plan->groups()),
+          family_begin_(call.plan->families) {
         for (int64_t f = 0; f < c_.plan->families; ++f) family_begin_[f] = -1;
         if (c_.iteration == 1) sources_.resize((level_.rows() + 1) * dim_);
         if (is_first_) return;

@@ -1,7 +1,8 @@
-// The dense half of a fused iteration: [h, statistics] -> projection -> LayerNorm -> ReLU -> shortcut, and the backward pass.
+// The dense half of a fused iteration: [h, statistics] -> projection -> LayerNorm -> ReLU -> shortcut, and the backward
+// pass.
 //
-// PNA's three scalers are folded into the projection: W_0 + s_v W_1 + W_2 / max(s_v, 0.01) is one matrix for each degree,
-// so the 12 d features are never built, and rows in the order of degree share it.
+// PNA's three scalers are folded into the projection: W_0 + s_v W_1 + W_2 / max(s_v, 0.01) is one matrix for each
+// degree, so the 12 d features are never built, and rows in the order of degree share it.
 #pragma once
 
 #include "fused/norm.hpp"
@@ -17,10 +18,19 @@ template <class Scalar>
 class TileLayer {
   public:
     TileLayer(const Layer<Scalar> &layer, const PackedWeights<Scalar> &weights)
-        : l_(layer), w_(weights), norm_(layer), own_(tile_rows * w_.dim_padded), statistics_(tile_rows * w_.width_padded),
-          projected_(tile_rows * w_.dim_padded), grad_(tile_rows * w_.dim_padded),
-          grad_statistics_(tile_rows * w_.width_padded), grad_own_(tile_rows * w_.dim_padded), scale_(tile_rows),
-          combined_(w_.width * w_.dim_padded), combined_back_(w_.dim * w_.width_padded), run_sum_(w_.dim * w_.width_padded) {}
+        : l_(layer),
+          w_(weights),
+          norm_(layer),
+          own_(tile_rows * w_.dim_padded),
+          statistics_(tile_rows * w_.width_padded),
+          projected_(tile_rows * w_.dim_padded),
+          grad_(tile_rows * w_.dim_padded),
+          grad_statistics_(tile_rows * w_.width_padded),
+          grad_own_(tile_rows * w_.dim_padded),
+          scale_(tile_rows),
+          combined_(w_.width * w_.dim_padded),
+          combined_back_(w_.dim * w_.width_padded),
+          run_sum_(w_.dim * w_.width_padded) {}
 
     Scalar *own_row(int64_t i) { return own_.data() + i * w_.dim_padded; }
     Scalar *statistics_row(int64_t i) { return statistics_.data() + i * w_.width_padded; }
@@ -36,8 +46,9 @@ class TileLayer {
         multiply_add<Scalar>(rows, w_.dim, w_.dim, own_.data(), w_.dim_padded, w_.self.data(), w_.dim_padded,
                              projected_.data(), w_.dim_padded);
         each_run(rows, [&](int64_t begin, int64_t end) {
-            multiply_add<Scalar>(end - begin, w_.dim, w_.width, statistics_row(begin), w_.width_padded, matrix(scale_[begin]),
-                                 w_.dim_padded, projected_.data() + begin * w_.dim_padded, w_.dim_padded);
+            multiply_add<Scalar>(end - begin, w_.dim, w_.width, statistics_row(begin), w_.width_padded,
+                                 matrix(scale_[begin]), w_.dim_padded, projected_.data() + begin * w_.dim_padded,
+                                 w_.dim_padded);
         });
     }
 
@@ -46,7 +57,8 @@ class TileLayer {
         norm_.forward(projected_.data() + i * w_.dim_padded, own_.data() + i * w_.dim_padded, out);
     }
 
-    // From the gradient of the rows (in grad_row) to that of y (in place), of h (in grad_own_row) and of the statistics.
+    // From the gradient of the rows (in grad_row) to that of y (in place), of h (in grad_own_row) and of the
+    // statistics.
     void backward(int64_t rows, WeightSums<Scalar> &sums) {
         for (int64_t i = 0; i < rows; ++i)
             norm_.backward(projected_.data() + i * w_.dim_padded, grad_row(i), grad_own_row(i), sums);
@@ -56,11 +68,12 @@ class TileLayer {
         multiply_add<Scalar, true>(w_.dim, w_.dim, rows, grad_.data(), w_.dim_padded, own_.data(), w_.dim_padded,
                                    sums.self.data(), w_.dim_padded);
         each_run(rows, [&](int64_t begin, int64_t end) {
-            multiply_add<Scalar>(end - begin, w_.width, w_.dim, grad_row(begin), w_.dim_padded, matrix_back(scale_[begin]),
-                                 w_.width_padded, grad_statistics_row(begin), w_.width_padded);
+            multiply_add<Scalar>(end - begin, w_.width, w_.dim, grad_row(begin), w_.dim_padded,
+                                 matrix_back(scale_[begin]), w_.width_padded, grad_statistics_row(begin),
+                                 w_.width_padded);
             begin_sum(scale_[begin], sums);
-            multiply_add<Scalar, true>(w_.dim, w_.width, end - begin, grad_row(begin), w_.dim_padded, statistics_row(begin),
-                                       w_.width_padded, run_sum_.data(), w_.width_padded);
+            multiply_add<Scalar, true>(w_.dim, w_.width, end - begin, grad_row(begin), w_.dim_padded,
+                                       statistics_row(begin), w_.width_padded, run_sum_.data(), w_.width_padded);
         });
     }
 
@@ -119,9 +132,9 @@ class TileLayer {
     const Layer<Scalar> &l_;
     const PackedWeights<Scalar> &w_;
     const Norm<Scalar> norm_;
-    AlignedArray<Scalar> own_, statistics_, projected_;         // (row, dim), (row, width), (row, dim), all padded
+    AlignedArray<Scalar> own_, statistics_, projected_;  // (row, dim), (row, width), (row, dim), all padded
     AlignedArray<Scalar> grad_, grad_statistics_, grad_own_;
-    AlignedArray<Scalar> scale_;                              // (row)
+    AlignedArray<Scalar> scale_;  // (row)
     AlignedArray<Scalar> combined_, combined_back_, run_sum_;
     Scalar combined_scale_ = __builtin_nan(""), combined_back_scale_ = __builtin_nan(""), sum_scale_ = 0;
     bool summing_ = false;

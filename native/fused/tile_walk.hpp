@@ -90,7 +90,8 @@ struct SharedInputs {
 
     explicit SharedInputs(const FusedCall<Scalar> &call)
         : messages(row_messages<Scalar>(call.layer.message, call.layer.aggregate)),
-          weights(call.layer, messages.statistics, messages.scalers), previous(call),
+          weights(call.layer, messages.statistics, messages.scalers),
+          previous(call),
           skips_zero_row(zero_row_is_silent(call, messages.zero_stays_zero)) {}
 };
 
@@ -100,8 +101,11 @@ template <class Scalar>
 class TileWalk {
   public:
     TileWalk(const FusedCall<Scalar> &call, const SharedInputs<Scalar> &shared, bool counts_ties)
-        : c_(call), shared_(shared), gather_(counts_ties ? shared.messages.gather_with_ties : shared.messages.gather),
-          previous_(shared.previous.data()), map_(*call.plan, call.iteration, call.graph.nodes),
+        : c_(call),
+          shared_(shared),
+          gather_(counts_ties ? shared.messages.gather_with_ties : shared.messages.gather),
+          previous_(shared.previous.data()),
+          map_(*call.plan, call.iteration, call.graph.nodes),
           layer_(call.layer, shared.weights),
           ties_(counts_ties ? tile_rows * shared.messages.extrema * call.layer.dim : 0) {}
 
@@ -139,8 +143,16 @@ class TileWalk {
 
     TileEdges<Scalar> edges() const {
         const Scalar *relations = c_.layer.relation + c_.plan->family[group_] * c_.layer.relations * c_.layer.dim;
-        return {places_, c_.layer.dim, edge_begin_, edge_source_.data(), edge_relation_.data(), zeros_, boundary_,
-                c_.layer.edge_weight ? weight_ : nullptr, previous_, relations};
+        return {places_,
+                c_.layer.dim,
+                edge_begin_,
+                edge_source_.data(),
+                edge_relation_.data(),
+                zeros_,
+                boundary_,
+                c_.layer.edge_weight ? weight_ : nullptr,
+                previous_,
+                relations};
     }
     TileStatistics<Scalar> statistics() {
         return {layer_.statistics_row(0), shared_.weights.width_padded, ties_.data()};
@@ -194,7 +206,8 @@ class TileWalk {
     // Lists the edges of a node behind those listed already; how many.
     int64_t list_edges(int32_t v, int64_t at) {
         const int64_t count = degree(v), dim = c_.layer.dim;
-        const int32_t *source = c_.graph.source + c_.graph.indptr[v], *relation = c_.graph.relation + c_.graph.indptr[v];
+        const int32_t *source = c_.graph.source + c_.graph.indptr[v],
+                      *relation = c_.graph.relation + c_.graph.indptr[v];
         edge_source_.grow(at + count + prefetch_distance, at);
         edge_relation_.grow(at + count, at);
         int64_t *__restrict to = edge_source_.data() + at, *__restrict to_relation = edge_relation_.data() + at;
@@ -220,8 +233,8 @@ class TileWalk {
     const Scalar *const previous_;
     RowMap map_;
     TileLayer<Scalar> layer_;
-    AlignedArray<Scalar> ties_;                            // (place, extremum, dim)
-    AlignedArray<int64_t> edge_source_, edge_relation_;    // where they begin, as multiples of dim
+    AlignedArray<Scalar> ties_;                          // (place, extremum, dim)
+    AlignedArray<int64_t> edge_source_, edge_relation_;  // where they begin, as multiples of dim
     int64_t group_ = -1, places_ = 0;
     int64_t row_begin_[tile_rows + 1], edge_begin_[tile_rows + 1], own_row_[tile_rows], zeros_[tile_rows];
     const Scalar *boundary_[tile_rows], *weight_[tile_rows];

@@ -1,4 +1,5 @@
-// The weights of a fused iteration's layer, laid out for the products of both directions, and the sums of their gradients.
+// The weights of a fused iteration's layer, laid out for the products of both directions, and the sums of their
+// gradients.
 #pragma once
 
 #include "fused/iteration.hpp"
@@ -13,13 +14,17 @@ template <class Scalar>
 struct PackedWeights {
     int scalers;
     int64_t dim, statistics, width, dim_padded, width_padded;  // width = statistics * dim
-    AlignedArray<Scalar> self, self_back;    // (dim in, dim out padded), (dim out, dim in padded)
-    AlignedArray<Scalar> features[most_scalers];  // (width, dim out padded)
-    AlignedArray<Scalar> features_back[most_scalers];  // (dim out, width padded)
+    AlignedArray<Scalar> self, self_back;                      // (dim in, dim out padded), (dim out, dim in padded)
+    AlignedArray<Scalar> features[most_scalers];               // (width, dim out padded)
+    AlignedArray<Scalar> features_back[most_scalers];          // (dim out, width padded)
 
     PackedWeights(const Layer<Scalar> &layer, int64_t statistics, int scalers)
-        : scalers(scalers), dim(layer.dim), statistics(statistics), width(dim * statistics),
-          dim_padded(padded<Scalar>(dim)), width_padded(padded<Scalar>(width)) {
+        : scalers(scalers),
+          dim(layer.dim),
+          statistics(statistics),
+          width(dim * statistics),
+          dim_padded(padded<Scalar>(dim)),
+          width_padded(padded<Scalar>(width)) {
         self.resize(dim * dim_padded);
         self_back.resize(dim * dim_padded);
         for (int s = 0; s < scalers; ++s) {

@@ -11,12 +11,12 @@ namespace nbfnet {
 
 struct BeamRequest {
     int64_t nodes = 0, slots = 0, iterations = 0;
-    const int64_t *indptr = nullptr;      // (node + 1) in-edges
-    const int32_t *source = nullptr;      // (slot)
-    const double *importance = nullptr;   // (iteration, slot)
-    const int32_t *distance = nullptr;    // (node) edges to the answer at least, or more than the iterations
+    const int64_t *indptr = nullptr;     // (node + 1) in-edges
+    const int32_t *source = nullptr;     // (slot)
+    const double *importance = nullptr;  // (iteration, slot)
+    const int32_t *distance = nullptr;   // (node) edges to the answer at least, or more than the iterations
     int32_t start = 0, answer = 0;
-    int64_t beam = 0, count = 0;          // partial paths kept at a node, paths kept at the answer
+    int64_t beam = 0, count = 0;  // partial paths kept at a node, paths kept at the answer
     int threads = 1;
 };
 

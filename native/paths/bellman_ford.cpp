@@ -96,8 +96,8 @@ bool bellman_ford(const PathRequest &request, const std::function<bool()> &inter
                         (side_by_side ? static_cast<double>(panels) : 1.0);
     const int threads = static_cast<int>(std::clamp<double>(work / worth_a_thread, 1, request.threads));
     const int outer = side_by_side ? threads : 1, inner = side_by_side ? 1 : threads;
-    const bool counts_hops = request.semiring == PathSemiring::min_plus && width == 1 && !weighted && !edges.factor &&
-                             edges.uniform > 0;
+    const bool counts_hops =
+        request.semiring == PathSemiring::min_plus && width == 1 && !weighted && !edges.factor && edges.uniform > 0;
     Interruption interruption(interrupted);
     std::atomic<int64_t> next_panel{0};
     std::atomic<bool> settled{true};

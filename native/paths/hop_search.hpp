@@ -11,7 +11,7 @@
 namespace nbfnet {
 
 class HopSearch {
-public:
+  public:
     explicit HopSearch(const PathEdges &edges);
 
     // Every row's level: the least number of edges from the source, at most `iterations`; -1 where there is no such
@@ -21,12 +21,12 @@ public:
     // scores (node): level times the weight of an edge, added up edge by edge as an iteration does.
     void write_scores(const int32_t *rank, int64_t nodes, double *scores) const;
 
-private:
+  private:
     int64_t push(int32_t level);  // along the out-edges of the list; returns how many rows are new, and lists them
     void mark(int32_t level);     // the targets of the frontier, which is of this level
     void pull(int32_t level);     // the missing rows that have a neighbour in the frontier mark themselves
     bool has_neighbour_in_frontier(int64_t row) const;
-    int64_t collect();            // the frontier becomes the marked rows that were missing; returns how many
+    int64_t collect();  // the frontier becomes the marked rows that were missing; returns how many
     void to_list(int32_t level);
     void to_bits();
     void write_levels(int32_t level);  // of the frontier

@@ -30,14 +30,13 @@ PanelSolver::PanelSolver(const PathEdges &edges, const PathLoops &loops, int32_t
     splits_.push_back(edges.rows);
 }
 
-bool PanelSolver::solve(const Boundary &boundary, const Stopping &stopping,
-                        const std::function<bool()> &interrupted) {
+bool PanelSolver::solve(const Boundary &boundary, const Stopping &stopping, const std::function<bool()> &interrupted) {
     start(boundary);
     // Threads share a panel in place only where it has one lane: a double is read whole, a cache line may not be.
     const bool in_place = loops_.idempotent && stopping.until_convergence && (threads_ == 1 || loops_.width == 1);
     for (int64_t t = 1; t <= stopping.iterations; ++t) {
-        const bool changed = listed_ && is_sparse() ? push(stopping.tolerance)
-                                                    : pull(boundary, in_place, stopping.tolerance);
+        const bool changed =
+            listed_ && is_sparse() ? push(stopping.tolerance) : pull(boundary, in_place, stopping.tolerance);
         if (!changed) return is_finite();  // what overflows changes no more
         if (interrupted() || (stopping.until_convergence && t % 64 == 0 && !is_finite())) return false;
     }
@@ -84,8 +83,8 @@ bool PanelSolver::push(double tolerance) {
     const int64_t width = loops_.width;
     // min and max join what a row has; plus_times sums the paths of exactly t edges apart, and then adds them.
     double *sums = loops_.idempotent ? now_ : next_;
-    const int64_t count = loops_.push(edges_, frontier_.data(), static_cast<int64_t>(frontier_.size()),
-                                      carried_.data(), sums, changed_.data(), reached_.data());
+    const int64_t count = loops_.push(edges_, frontier_.data(), static_cast<int64_t>(frontier_.size()), carried_.data(),
+                                      sums, changed_.data(), reached_.data());
     frontier_.assign(reached_.begin(), reached_.begin() + count);
     carry(sums);
     bool changed = loops_.idempotent && count > 0;
@@ -106,8 +105,8 @@ bool PanelSolver::pull(const Boundary &boundary, bool in_place, double tolerance
     const int64_t chunks = static_cast<int64_t>(splits_.size()) - 1;
     std::atomic<int64_t> changed = 0;
     parallel_each(threads_, chunks, [&](int64_t chunk) {
-        changed += loops_.pull(edges_, boundary, splits_[chunk], splits_[chunk + 1], now_, next, changed_.data(),
-                               tolerance);
+        changed +=
+            loops_.pull(edges_, boundary, splits_[chunk], splits_[chunk + 1], now_, next, changed_.data(), tolerance);
     });
     if (!in_place) std::swap(now_, next_);
     listed_ = false;

@@ -11,13 +11,13 @@
 namespace nbfnet {
 
 struct Stopping {
-    int64_t iterations;      // exactly so many, or at most
+    int64_t iterations;  // exactly so many, or at most
     bool until_convergence;
-    double tolerance;        // plus_times: the largest relative change of a value that counts as none
+    double tolerance;  // plus_times: the largest relative change of a value that counts as none
 };
 
 class PanelSolver {
-public:
+  public:
     PanelSolver(const PathEdges &edges, const PathLoops &loops, int32_t threads);
 
     // After t iterations the panel holds the sum over all paths of at most t edges, from every lane's source.
@@ -27,7 +27,7 @@ public:
 
     const double *values() const { return now_; }  // (row, lane)
 
-private:
+  private:
     void start(const Boundary &boundary);
     void carry(const double *values);
     bool is_sparse() const;
@@ -39,7 +39,7 @@ private:
     const PathEdges &edges_;
     const PathLoops &loops_;
     const int32_t threads_;
-    std::vector<int64_t> splits_;    // first rows of chunks of about equal work
+    std::vector<int64_t> splits_;  // first rows of chunks of about equal work
     AlignedArray<double> first_, second_, carried_;
     double *now_, *next_;
     std::vector<uint8_t> changed_;   // (row,)

@@ -12,13 +12,13 @@ namespace nbfnet {
 // representation is weight * factor of its tail (or * uniform), where `*` is the semiring's multiplication.
 struct PathEdges {
     int64_t rows;
-    const int64_t *begin;     // (row + 1)
-    const int32_t *source;    // (slot)
-    const double *weight;     // (slot), or null: the semiring's one
-    const int64_t *out_begin; // (row + 1)
-    const int32_t *target;    // (edge)
-    const double *out_weight; // (edge), or null
-    const double *factor;     // (row), or null: uniform
+    const int64_t *begin;      // (row + 1)
+    const int32_t *source;     // (slot)
+    const double *weight;      // (slot), or null: the semiring's one
+    const int64_t *out_begin;  // (row + 1)
+    const int32_t *target;     // (edge)
+    const double *out_weight;  // (edge), or null
+    const double *factor;      // (row), or null: uniform
     double uniform;
 };
 
@@ -39,8 +39,8 @@ struct PathLoops {
     // Rows [first, last) of one iteration: next = (sum over in-edges of now * w) + boundary; `next` may be `now`.
     // Idempotent: changed[row] tells which rows changed. Returns how many rows changed, for plus_times by more
     // than `tolerance` of their value.
-    int64_t (*pull)(const PathEdges &, const Boundary &, int64_t first, int64_t last, const double *now,
-                    double *next, uint8_t *changed, double tolerance);
+    int64_t (*pull)(const PathEdges &, const Boundary &, int64_t first, int64_t last, const double *now, double *next,
+                    uint8_t *changed, double tolerance);
 
     // One iteration from few rows: values[i] of rows[i] goes along its out-edges into `sums`. Rows that change are
     // marked and listed in `reached`; returns how many.

@@ -184,10 +184,14 @@ PathLoops of_semiring(int32_t width, bool weighted) {
 
 PathLoops path_loops(PathSemiring semiring, int32_t width, bool weighted) {
     switch (semiring) {
-        case PathSemiring::plus_times: return of_semiring<PlusTimes>(width, weighted);
-        case PathSemiring::min_plus: return of_semiring<MinPlus>(width, weighted);
-        case PathSemiring::max_min: return of_semiring<MaxMin>(width, weighted);
-        default: return of_semiring<MaxTimes>(width, weighted);
+        case PathSemiring::plus_times:
+            return of_semiring<PlusTimes>(width, weighted);
+        case PathSemiring::min_plus:
+            return of_semiring<MinPlus>(width, weighted);
+        case PathSemiring::max_min:
+            return of_semiring<MaxMin>(width, weighted);
+        default:
+            return of_semiring<MaxTimes>(width, weighted);
     }
 }
 

@@ -29,33 +29,47 @@ inline bool all(const DoublesMask &mask) {
 
 // What comparing two parts gives.
 template <class Part>
-struct Mask { using type = DoublesMask; };
+struct Mask {
+    using type = DoublesMask;
+};
 template <>
-struct Mask<double> { using type = bool; };
+struct Mask<double> {
+    using type = bool;
+};
 
 struct PlusTimes {
     static constexpr double zero = 0.0, one = 1.0;
     static constexpr bool idempotent = false;
     template <class P>
-    static void add(P &sum, const P &value) { sum += value; }
+    static void add(P &sum, const P &value) {
+        sum += value;
+    }
     template <class P>
-    static void multiply(P &value, double weight) { value *= weight; }
+    static void multiply(P &value, double weight) {
+        value *= weight;
+    }
 };
 
 struct MinPlus {
     static constexpr double zero = __builtin_inf(), one = 0.0;
     static constexpr bool idempotent = true;
     template <class P>
-    static void add(P &sum, const P &value) { sum = value < sum ? value : sum; }
+    static void add(P &sum, const P &value) {
+        sum = value < sum ? value : sum;
+    }
     template <class P>
-    static void multiply(P &value, double weight) { value += weight; }
+    static void multiply(P &value, double weight) {
+        value += weight;
+    }
 };
 
 struct MaxMin {
     static constexpr double zero = -__builtin_inf(), one = __builtin_inf();
     static constexpr bool idempotent = true;
     template <class P>
-    static void add(P &sum, const P &value) { sum = value > sum ? value : sum; }
+    static void add(P &sum, const P &value) {
+        sum = value > sum ? value : sum;
+    }
     template <class P>
     static void multiply(P &value, double weight) {
         P limit;
@@ -68,9 +82,13 @@ struct MaxTimes {
     static constexpr double zero = 0.0, one = 1.0;
     static constexpr bool idempotent = true;
     template <class P>
-    static void add(P &sum, const P &value) { sum = value > sum ? value : sum; }
+    static void add(P &sum, const P &value) {
+        sum = value > sum ? value : sum;
+    }
     template <class P>
-    static void multiply(P &value, double weight) { value *= weight; }
+    static void multiply(P &value, double weight) {
+        value *= weight;
+    }
 };
 
 }  // namespace nbfnet::NBFNET_ISA

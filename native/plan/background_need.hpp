@@ -1,5 +1,5 @@
-// need_v: the latest iteration t at which anything of a family of queries reads the background b^(t)_v; -1 where nothing
-// ever does.
+// need_v: the latest iteration t at which anything of a family of queries reads the background b^(t)_v; -1 where
+// nothing ever does.
 #pragma once
 
 #include <algorithm>

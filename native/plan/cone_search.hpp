@@ -1,7 +1,7 @@
 // ConeSearch: two bounded breadth-first searches, from a query's source and back from its targets.
 //
-// They meet in the middle: half of the way from the source and half from the targets everything is looked at, from there
-// on only what the other search has seen near enough.
+// They meet in the middle: half of the way from the source and half from the targets everything is looked at, from
+// there on only what the other search has seen near enough.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@ inline int64_t edges_of(const int64_t *indptr, const int32_t *begin, const int32
     return edges;
 }
 
-// Whether a step that could walk the edges of these nodes, or stop early at most nodes of the graph, should do the latter.
+// Whether a step that could walk the edges of these nodes, or stop early at most nodes of the graph, should do the
+// latter.
 inline bool is_large(const Graph &g, const int64_t *indptr, const int32_t *begin, const int32_t *end) {
     return 8 * edges_of(indptr, begin, end) > g.edges;
 }
@@ -117,8 +118,9 @@ class ConeSearch {
     };
 
     template <class Matters>
-    static size_t step(std::vector<int32_t> &list, std::vector<int8_t> &distance, size_t begin, int64_t d, const Ways &on,
-                       const Ways &back, const std::vector<int32_t> &candidates, int64_t edges, const Matters &matters) {
+    static size_t step(std::vector<int32_t> &list, std::vector<int8_t> &distance, size_t begin, int64_t d,
+                       const Ways &on, const Ways &back, const std::vector<int32_t> &candidates, int64_t edges,
+                       const Matters &matters) {
         const size_t end = list.size();
         auto is_new = [&](int32_t v) { return distance[v] == never && matters(v); };
         auto reach = [&](int32_t v) {

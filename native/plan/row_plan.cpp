@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "memory/parallel.hpp"
 #include "plan/background_need.hpp"
 #include "plan/cone_search.hpp"
 #include "plan/degree_order.hpp"
-#include "memory/parallel.hpp"
 
 namespace nbfnet {
 

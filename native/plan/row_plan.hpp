@@ -1,8 +1,9 @@
 // RowPlan: which pair representations h^(t)(u, v) a batch of queries has to compute, iteration by iteration.
 //
-// A *group* computes rows over one choice of (source, family): a query, or the background of a family, which is what the
-// network computes with no source anywhere. A *family* is the queries that share edge representations, hence a background.
-// A row is a node of a group at an iteration. Groups 0 .. queries - 1 are the queries, then one background for each family.
+// A *group* computes rows over one choice of (source, family): a query, or the background of a family, which is what
+// the network computes with no source anywhere. A *family* is the queries that share edge representations, hence a
+// background. A row is a node of a group at an iteration. Groups 0 .. queries - 1 are the queries, then one background
+// for each family.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +34,12 @@ struct Level {
 
 struct RowPlan {
     int64_t queries = 0, families = 0, iterations = 0;
-    std::vector<int32_t> source;   // (group) the source node, -1 in a background
-    std::vector<int32_t> family;   // (group)
-    std::vector<Level> levels;     // (iterations + 1); level 0 holds only sources: every other node has the zero row
+    std::vector<int32_t> source;      // (group) the source node, -1 in a background
+    std::vector<int32_t> family;      // (group)
+    std::vector<Level> levels;        // (iterations + 1); level 0 holds only sources: every other node has the zero row
     std::vector<int64_t> target_row;  // (target) where each target stands in the last level
-    int64_t edges = 0;             // messages to compute, over all iterations
-    int64_t graph = 0;             // the serial number of the graph it was made for
+    int64_t edges = 0;                // messages to compute, over all iterations
+    int64_t graph = 0;                // the serial number of the graph it was made for
 
     int64_t groups() const { return queries + families; }
     int64_t background(int64_t group) const { return queries + family[group]; }
@@ -49,10 +50,10 @@ inline constexpr int64_t most_iterations = 126;  // distances are int8_t, and 12
 struct PlanRequest {
     Graph graph;
     int64_t iterations = 0, families = 0;
-    std::vector<int32_t> source, family;       // (query)
-    std::vector<int64_t> target_begin;         // (query + 1), empty: every node is a target
-    std::vector<int32_t> target;               // (target)
-    bool frontier = true;                      // false: every node of every query, the plain algorithm
+    std::vector<int32_t> source, family;  // (query)
+    std::vector<int64_t> target_begin;    // (query + 1), empty: every node is a target
+    std::vector<int32_t> target;          // (target)
+    bool frontier = true;                 // false: every node of every query, the plain algorithm
     int threads = 1;
 };
 

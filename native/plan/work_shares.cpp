@@ -1,5 +1,5 @@
-// Whole families go to one thread where they are small enough, else whole groups, else rows: gradients of rows that only
-// one thread reads need no copies of their own.
+// Whole families go to one thread where they are small enough, else whole groups, else rows: gradients of rows that
+// only one thread reads need no copies of their own.
 #include "plan/work_shares.hpp"
 
 #include <algorithm>

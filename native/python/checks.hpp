@@ -26,8 +26,8 @@ int64_t length(const Array &array, size_t axis = 0) {
 
 inline void expect_length(const char *name, int64_t found, int64_t expected) {
     if (found != expected)
-        expect(false, std::string(name) + " has " + std::to_string(found) + " entries, expected " +
-                          std::to_string(expected));
+        expect(false,
+               std::string(name) + " has " + std::to_string(found) + " entries, expected " + std::to_string(expected));
 }
 
 template <class Array>
@@ -50,8 +50,8 @@ inline void expect_threads(int64_t threads) {
 
 inline void expect_id(const char *name, int64_t id, int64_t limit) {
     if (id < 0 || id >= limit)
-        expect(false, std::string(name) + " holds " + std::to_string(id) + ", expected 0 to " +
-                          std::to_string(limit - 1));
+        expect(false,
+               std::string(name) + " holds " + std::to_string(id) + ", expected 0 to " + std::to_string(limit - 1));
 }
 
 // Whether every id is 0 .. limit - 1. No branch is needed: an id below 0 has its sign bit set,

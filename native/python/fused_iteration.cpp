@@ -72,10 +72,21 @@ FusedCall<Scalar> make_call(const RowPlan &plan, const GraphArrays &graph, int64
     call.iteration = iteration;
     call.previous = previous.data();
     call.wants_zero_gradient = options.wants_zero_gradient;
-    call.layer = {options.message,    options.aggregate, options.layer_norm, options.shortcut,
-                  dim,                relations,         edge_representation.data(),
-                  weight.data(),      bias.data(),       norm_weight.data(), norm_bias.data(),
-                  query.data(),       zero.data(),       scale.data(),       edge_weight ? edge_weight->data() : nullptr};
+    call.layer = {options.message,
+                  options.aggregate,
+                  options.layer_norm,
+                  options.shortcut,
+                  dim,
+                  relations,
+                  edge_representation.data(),
+                  weight.data(),
+                  bias.data(),
+                  norm_weight.data(),
+                  norm_bias.data(),
+                  query.data(),
+                  zero.data(),
+                  scale.data(),
+                  edge_weight ? edge_weight->data() : nullptr};
     return call;
 }
 
@@ -107,8 +118,8 @@ void backward(const RowPlan &plan, const GraphArrays &graph, int64_t iteration, 
               In<Scalar> norm_weight, In<Scalar> norm_bias, In<Scalar, 2> query, In<Scalar> zero, In<Scalar> scale,
               Weights<Scalar> edge_weight, In<Scalar, 2> grad_out, Out<Scalar, 2> grad_previous,
               Out<Scalar, 3> grad_edge_representation, Out<Scalar, 2> grad_weight, Out<Scalar> grad_bias,
-              Out<Scalar> grad_norm_weight, Out<Scalar> grad_norm_bias, Out<Scalar, 2> grad_query, Out<Scalar> grad_zero,
-              std::optional<Out<Scalar>> grad_edge_weight) {
+              Out<Scalar> grad_norm_weight, Out<Scalar> grad_norm_bias, Out<Scalar, 2> grad_query,
+              Out<Scalar> grad_zero, std::optional<Out<Scalar>> grad_edge_weight) {
     FusedCall<Scalar> call = make_call<Scalar>(plan, graph, iteration, options, previous, edge_representation, weight,
                                                bias, norm_weight, norm_bias, query, zero, scale, edge_weight);
     const int64_t dim = call.layer.dim;
@@ -168,14 +179,19 @@ void bind_for(nb::module_ &m) {
 void bind_fused_iteration(nb::module_ &m) {
     using namespace nbfnet;
     nb::class_<Options>(m, "FusedOptions")
-        .def("__init__",
-             [](Options *self, const std::string &message, const std::string &aggregate, bool layer_norm, bool shortcut,
-                bool wants_zero_gradient, int threads) {
-                 expect_threads(threads);
-                 new (self) Options{message_named(message), aggregate_named(aggregate), layer_norm, shortcut,
-                                    wants_zero_gradient, threads};
-             },
-             "message"_a, "aggregate"_a, "layer_norm"_a, "shortcut"_a, "wants_zero_gradient"_a, "threads"_a);
+        .def(
+            "__init__",
+            [](Options *self, const std::string &message, const std::string &aggregate, bool layer_norm, bool shortcut,
+               bool wants_zero_gradient, int threads) {
+                expect_threads(threads);
+                new (self) Options{message_named(message),
+                                   aggregate_named(aggregate),
+                                   layer_norm,
+                                   shortcut,
+                                   wants_zero_gradient,
+                                   threads};
+            },
+            "message"_a, "aggregate"_a, "layer_norm"_a, "shortcut"_a, "wants_zero_gradient"_a, "threads"_a);
     bind_for<float>(m);
     bind_for<double>(m);
 }

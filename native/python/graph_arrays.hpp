@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "plan/row_plan.hpp"
 #include "python/bindings.hpp"
 #include "python/checks.hpp"
-#include "plan/row_plan.hpp"
 
 namespace nbfnet {
 
@@ -63,8 +63,8 @@ class GraphArrays {
 // A plan's rows read each other along the edges it was made for: other edges would lead to rows that are not there.
 inline void expect_plan_of(const RowPlan &plan, const Graph &graph, int64_t iteration) {
     expect(plan.graph == graph.serial, "the plan was made for another graph");
-    expect(iteration >= 1 && iteration <= plan.iterations, "the iteration is " + std::to_string(iteration) +
-                                                               ", expected 1 to " + std::to_string(plan.iterations));
+    expect(iteration >= 1 && iteration <= plan.iterations,
+           "the iteration is " + std::to_string(iteration) + ", expected 1 to " + std::to_string(plan.iterations));
     // A plan may have more, to tell that a batch is too large; what computes rows numbers them by int32_t.
     const int64_t rows = plan.levels[iteration - 1].rows();
     expect(rows <= most_ids,

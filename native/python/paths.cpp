@@ -1,8 +1,8 @@
 // The classical algorithm and the search for paths, as Python calls them.
-#include <algorithm>
-#include <cmath>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -40,24 +40,25 @@ bool solve(int32_t semiring, In<int64_t> begin, In<int32_t> source, In<double> w
     expect(iterations >= 0, "iterations is " + std::to_string(iterations) + ", expected 0 or more");
     expect_threads(threads);
     expect_shape("scores", scores, {count, nodes});
-    const PathRequest request{static_cast<PathSemiring>(semiring),
-                              {nodes, begin.data(), source.data(), weighted ? weight.data() : nullptr, out_begin.data(),
-                               target.data(), weighted ? out_weight.data() : nullptr,
-                               length(factor) > 0 ? factor.data() : nullptr, uniform},
-                              rank.data(),
-                              sources.data(),
-                              count,
-                              {iterations, until_convergence, tolerance},
-                              threads};
+    const PathRequest request{
+        static_cast<PathSemiring>(semiring),
+        {nodes, begin.data(), source.data(), weighted ? weight.data() : nullptr, out_begin.data(), target.data(),
+         weighted ? out_weight.data() : nullptr, length(factor) > 0 ? factor.data() : nullptr, uniform},
+        rank.data(),
+        sources.data(),
+        count,
+        {iterations, until_convergence, tolerance},
+        threads};
     bool interrupted = false, settled = false;
     {
         nb::gil_scoped_release release;
-        settled = bellman_ford(request,
-                               [&] {
-                                   nb::gil_scoped_acquire acquire;
-                                   return interrupted = PyErr_CheckSignals() != 0;
-                               },
-                               scores.data());
+        settled = bellman_ford(
+            request,
+            [&] {
+                nb::gil_scoped_acquire acquire;
+                return interrupted = PyErr_CheckSignals() != 0;
+            },
+            scores.data());
     }
     if (interrupted) throw nb::python_error();
     return settled;
@@ -76,9 +77,11 @@ void multiply(In<int64_t> begin, In<int32_t> source, In<double> weight, In<doubl
 }
 
 // The paths, best first: their weights and the slots of their edges.
-std::tuple<std::vector<double>, std::vector<std::vector<int64_t>>> search_paths(
-    In<int64_t> indptr, In<int32_t> source, In<double, 2> importance, In<int32_t> distance, int32_t start,
-    int32_t answer, int64_t beam, int64_t count, int threads) {
+std::tuple<std::vector<double>, std::vector<std::vector<int64_t>>> search_paths(In<int64_t> indptr, In<int32_t> source,
+                                                                                In<double, 2> importance,
+                                                                                In<int32_t> distance, int32_t start,
+                                                                                int32_t answer, int64_t beam,
+                                                                                int64_t count, int threads) {
     const int64_t nodes = expect_rows("indptr", indptr), slots_of_all = length(source), iterations = length(importance);
     expect_runs("indptr", indptr, nodes, slots_of_all);
     expect_ids("source", source, nodes);
@@ -92,8 +95,9 @@ std::tuple<std::vector<double>, std::vector<std::vector<int64_t>>> search_paths(
     expect_id("answer", answer, nodes);
     expect(beam >= 1 && count >= 1, "beam and count must be at least 1");
     expect_threads(threads);
-    const BeamRequest request{nodes, slots_of_all, iterations, indptr.data(), source.data(),
-                              importance.data(), distance.data(), start, answer, beam, count, threads};
+    const BeamRequest request{
+        nodes,           slots_of_all, iterations, indptr.data(), source.data(), importance.data(),
+        distance.data(), start,        answer,     beam,          count,         threads};
     std::vector<double> weights;
     std::vector<std::vector<int64_t>> slots;
     nb::gil_scoped_release release;

@@ -1,7 +1,7 @@
 // Row plans as Python sees them.
-#include <algorithm>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <algorithm>
 
 #include "python/bindings.hpp"
 #include "python/graph_arrays.hpp"
@@ -31,8 +31,8 @@ NumPy<T> to_numpy(const std::vector<T> &values) {
 RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families, In<int32_t> source,
                   In<int32_t> family, In<int64_t> target_begin, In<int32_t> target, bool frontier, int threads) {
     const int64_t queries = length(source);
-    expect(iterations >= 1 && iterations <= most_iterations, "iterations is " + std::to_string(iterations) +
-                                                                 ", expected 1 to " + std::to_string(most_iterations));
+    expect(iterations >= 1 && iterations <= most_iterations,
+           "iterations is " + std::to_string(iterations) + ", expected 1 to " + std::to_string(most_iterations));
     expect(families >= 0 && families <= most_ids, "families is " + std::to_string(families));
     expect_threads(threads);
     expect_ids("source", source, graph.nodes());
@@ -41,8 +41,9 @@ RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families
     if (length(target_begin) > 0) expect_runs("target_begin", target_begin, queries, length(target));
     else expect_length("target", length(target), 0);
     expect_ids("target", target, graph.nodes());
-    const PlanRequest request{graph.graph(), iterations, families, to_vector(source), to_vector(family),
-                              to_vector(target_begin), to_vector(target), frontier, threads};
+    const PlanRequest request{graph.graph(),     iterations,        families,
+                              to_vector(source), to_vector(family), to_vector(target_begin),
+                              to_vector(target), frontier,          threads};
     nb::gil_scoped_release release;
     return make_plan(request);
 }
@@ -55,8 +56,8 @@ std::tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<int32_t>> row_e
                                                                                      int64_t relations) {
     const Graph g = arrays.graph();
     expect_plan_of(plan, g, iteration);
-    expect(relations >= arrays.relations, "relations is " + std::to_string(relations) + ", the edges have " +
-                                              std::to_string(arrays.relations));
+    expect(relations >= arrays.relations,
+           "relations is " + std::to_string(relations) + ", the edges have " + std::to_string(arrays.relations));
     expect(relations <= most_ids / std::max<int64_t>(plan.families, 1),
            std::to_string(plan.families) + " families of " + std::to_string(relations) +
                " relations are more than 2^31 - 1 edge representations: ask fewer queries at once");
@@ -94,11 +95,12 @@ std::tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<int32_t>> row_e
 void bind_row_plan(nb::module_ &m) {
     using namespace nbfnet;
     nb::class_<GraphArrays>(m, "GraphArrays")
-        .def("__init__",
-             [](GraphArrays *self, In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr,
-                In<int32_t> target) { new (self) GraphArrays{indptr, source, relation, out_indptr, target}; },
-             "indptr"_a.noconvert(), "source"_a.noconvert(), "relation"_a.noconvert(), "out_indptr"_a.noconvert(),
-             "target"_a.noconvert())
+        .def(
+            "__init__",
+            [](GraphArrays *self, In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr,
+               In<int32_t> target) { new (self) GraphArrays{indptr, source, relation, out_indptr, target}; },
+            "indptr"_a.noconvert(), "source"_a.noconvert(), "relation"_a.noconvert(), "out_indptr"_a.noconvert(),
+            "target"_a.noconvert())
         .def_prop_ro("nodes", &GraphArrays::nodes)
         .def_ro("relations", &GraphArrays::relations);
     nb::class_<RowPlan>(m, "RowPlan")
@@ -106,9 +108,12 @@ void bind_row_plan(nb::module_ &m) {
         .def_ro("families", &RowPlan::families)
         .def_ro("iterations", &RowPlan::iterations)
         .def_ro("edges", &RowPlan::edges)
-        .def("rows", [](const RowPlan &plan, int64_t t) { return plan.levels.at(t).rows(); }, "iteration"_a)
-        .def("begin", [](const RowPlan &plan, int64_t t) { return to_numpy(plan.levels.at(t).begin); }, "iteration"_a)
-        .def("node", [](const RowPlan &plan, int64_t t) { return to_numpy(plan.levels.at(t).node); }, "iteration"_a)
+        .def(
+            "rows", [](const RowPlan &plan, int64_t t) { return plan.levels.at(t).rows(); }, "iteration"_a)
+        .def(
+            "begin", [](const RowPlan &plan, int64_t t) { return to_numpy(plan.levels.at(t).begin); }, "iteration"_a)
+        .def(
+            "node", [](const RowPlan &plan, int64_t t) { return to_numpy(plan.levels.at(t).node); }, "iteration"_a)
         .def("target_row", [](const RowPlan &plan) { return to_numpy(plan.target_row); });
     m.def("plan_rows", &plan_rows, "graph"_a, "iterations"_a, "families"_a, "source"_a.noconvert(),
           "family"_a.noconvert(), "target_begin"_a.noconvert(), "target"_a.noconvert(), "frontier"_a, "threads"_a);

@@ -102,8 +102,7 @@ NBFNET_INLINE void store_some(ScalarOf<V> *to, V lanes, int count) {
 #endif
     if (count == lane_count<V>) return store<V>(to, lanes);
 #if defined(__AVX2__)
-    if constexpr (std::is_same_v<V, Lanes<float, 8>>)
-        return _mm256_maskstore_ps(to, first_lanes(count), (__m256)lanes);
+    if constexpr (std::is_same_v<V, Lanes<float, 8>>) return _mm256_maskstore_ps(to, first_lanes(count), (__m256)lanes);
 #endif
     for (int i = 0; i < count; ++i) to[i] = lanes[i];
 }

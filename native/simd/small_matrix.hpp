@@ -20,24 +20,22 @@ NBFNET_INLINE void multiply_block(int64_t depth, const Scalar *a, int64_t lda, c
     using V = Lanes<Scalar, register_lanes<Scalar>>;
     V sum[Rows][Registers];
     each<Rows>([&](auto r) __attribute__((always_inline)) {
-        each<Registers>([&](auto j) __attribute__((always_inline)) {
-            sum[r][j] = load<V>(c + r * ldc + j * lane_count<V>);
-        });
+        each<Registers>([&](auto j)
+                            __attribute__((always_inline)) { sum[r][j] = load<V>(c + r * ldc + j * lane_count<V>); });
     });
     for (int64_t k = 0; k < depth; ++k) {
         V right[Registers];
-        each<Registers>([&](auto j) __attribute__((always_inline)) {
-            right[j] = load<V>(b + k * ldb + j * lane_count<V>);
-        });
+        each<Registers>([&](auto j)
+                            __attribute__((always_inline)) { right[j] = load<V>(b + k * ldb + j * lane_count<V>); });
         each<Rows>([&](auto r) __attribute__((always_inline)) {
             const V left = (Transposed ? a[k * lda + r] : a[r * lda + k]) - V{};  // in every lane
-            each<Registers>([&](auto j) __attribute__((always_inline)) { sum[r][j] = fused(left, right[j], sum[r][j]); });
+            each<Registers>([&](auto j)
+                                __attribute__((always_inline)) { sum[r][j] = fused(left, right[j], sum[r][j]); });
         });
     }
     each<Rows>([&](auto r) __attribute__((always_inline)) {
-        each<Registers>([&](auto j) __attribute__((always_inline)) {
-            store<V>(c + r * ldc + j * lane_count<V>, sum[r][j]);
-        });
+        each<Registers>([&](auto j)
+                            __attribute__((always_inline)) { store<V>(c + r * ldc + j * lane_count<V>, sum[r][j]); });
     });
 }
 

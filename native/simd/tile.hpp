@@ -43,14 +43,12 @@ struct Tile {
         else store_some<V>(to, value, d.lanes);
     }
     NBFNET_INLINE void load(const Scalar *row, const TileDims &d) {
-        each_register([&](auto i, auto part) __attribute__((always_inline)) {
-            lanes[i][part] = load_register(row, d, i, part);
-        });
+        each_register([&](auto i, auto part)
+                          __attribute__((always_inline)) { lanes[i][part] = load_register(row, d, i, part); });
     }
     NBFNET_INLINE void store(Scalar *row, const TileDims &d) const {
-        each_register([&](auto i, auto part) __attribute__((always_inline)) {
-            store_register(row, lanes[i][part], d, i, part);
-        });
+        each_register([&](auto i, auto part)
+                          __attribute__((always_inline)) { store_register(row, lanes[i][part], d, i, part); });
     }
     static NBFNET_INLINE void prefetch(const Scalar *row, const TileDims &d) {
         each<Parts>([&](auto part) __attribute__((always_inline)) {

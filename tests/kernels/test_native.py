@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import platform
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,3 +80,35 @@ def test_an_output_is_never_a_copy() -> None:
                 threads=1,
                 scores=wrong,
             )
+
+
+def stub_signatures(body: list[ast.stmt], owner: str = "") -> dict[str, set[tuple[str, ...]]]:
+    """The names of the arguments of every function and method of the stub, overloads together."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found |= stub_signatures(node.body, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            found[owner + node.name] = {tuple(argument.arg for argument in node.args.args)}
+        elif isinstance(node, ast.FunctionDef) and getattr(node.decorator_list[0], "id", "") == "overload":
+            found.setdefault(owner + node.name, set()).add(tuple(argument.arg for argument in node.args.args))
+    return found
+
+
+def test_the_stub_describes_the_module() -> None:
+    """``_native.pyi`` is generated: after a change of the bindings it must be generated again."""
+    stub = ast.parse(Path(str(native.__file__)).with_name("_native.pyi").read_text(encoding="utf-8"))
+    expected: dict[str, set[tuple[str, ...]]] = {}
+    for name, member in vars(native).items():
+        if name.startswith("__"):
+            continue
+        methods = {f"{name}.{m}": f for m, f in vars(member).items()} if inspect.isclass(member) else {name: member}
+        for full_name, function in methods.items():
+            if hasattr(function, "__nb_signature__"):
+                expected[full_name] = {
+                    tuple(
+                        a.arg for a in ast.parse(re.sub(r"ndarray\[.*?\]", "ndarray", text) + ": ...").body[0].args.args
+                    )
+                    for text, *_ in function.__nb_signature__
+                }
+    assert stub_signatures(stub.body) == expected
