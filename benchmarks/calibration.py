@@ -24,7 +24,7 @@ from nbfnet.evaluation.filtering import RankingProtocol
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.triplets import Float64
 from nbfnet.prediction.calibration import CANDIDATES, expected_calibration_error, queries_of, sigmoid
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import make_predictor
 from nbfnet.run import Run
 from nbfnet.training.start import device_of
 

@@ -27,7 +27,7 @@ from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
 from nbfnet.prediction.candidate_pairs import CandidatePairs, propose
 from nbfnet.prediction.connecting_patterns import ConnectingPatterns
 from nbfnet.prediction.isotonic import IsotonicCurve
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import make_predictor
 from nbfnet.prediction.missing_links import MissingLinks, missing_links
 from nbfnet.prediction.predictor import Member, Predictor
 

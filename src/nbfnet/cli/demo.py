@@ -30,14 +30,13 @@ def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
     Takes about a minute on two cores. A second call continues with what is there.
     """
     from nbfnet.graph.loading import load
-    from nbfnet.run import Run, train
+    from nbfnet.run import Run
 
     world = load("world")
     path = output / "run"
     if not json:
         _print_graph(world)
-    begun = path.exists()
-    train(world, path, config=None if begun else _QUICK, resume=begun, progress=None, callback=report_validation)
+    Run.resume(path, world, *([] if path.exists() else [_QUICK]), source="world").train(listener=report_validation)
     run = Run.open(path, train_only=True)  # so that held-out links are still to be found
     result = run.evaluate(sample=_TESTED, baselines=True)
     metrics = {"this network": result.metrics.to_dict()}

@@ -10,7 +10,9 @@ import typer
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy
+from nbfnet.semiring.catalog import METHODS
 
+_BASELINES = ", ".join(method.title for method in METHODS.values() if method.baseline)
 SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
 Ties = Annotated[
     TiePolicy,
@@ -28,9 +30,7 @@ AnyType = Annotated[
     bool, typer.Option("--any-type", help="Rank entities of every type, also where they cannot be the answer.")
 ]
 Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, instead of the run's own.")]
-Baselines = Annotated[
-    bool, typer.Option("--baselines", help="Evaluate Katz, PageRank, distance and relation frequency.")
-]
+Baselines = Annotated[bool, typer.Option("--baselines", help=f"Evaluate {_BASELINES} and relation frequency too.")]
 SampleSize = Annotated[
     int | None, typer.Option("--sample", metavar="NUMBER", min=1, help="Ask so many links, drawn by the seed.")
 ]

@@ -39,9 +39,8 @@ def reproduce(
     from nbfnet.config import make_config, read_toml
     from nbfnet.distributed import gather_team
     from nbfnet.graph.atomic import replacing
-    from nbfnet.prediction.calibrating import calibrate_run
+    from nbfnet.reproduction import Reproduction
     from nbfnet.strict_json import strict_json
-    from nbfnet.training.reproduction import Reproduction
     from nbfnet.training.start import check_device
 
     config = make_config(read_toml(experiment), origin=str(experiment))
@@ -51,9 +50,7 @@ def reproduce(
     results.mkdir(parents=True, exist_ok=True)  # where this cannot be, it is said before hours of training
     check_device(config.training.device)
     with gather_team(config.training.device) as team:
-        document = reproduction.run(
-            listener=report_validation, finish=calibrate_run, epochs=epochs, hours=hours, team=team
-        )
+        document = reproduction.run(listener=report_validation, epochs=epochs, hours=hours, team=team)
         if team.leads:
             with replacing(results / f"{experiment.stem}.json") as partial:
                 partial.write_text(strict_json(document, indent=2) + "\n", encoding="utf-8")

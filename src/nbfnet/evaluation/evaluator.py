@@ -10,11 +10,13 @@ from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.categories import CATEGORIES, relation_categories
 from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split, TiePolicy
+from nbfnet.evaluation.given_negatives import evaluate_given
 from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
 from nbfnet.evaluation.link_sample import draw_links
 from nbfnet.evaluation.pair_evaluator import evaluate_pairs
 from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, describe_sample
 from nbfnet.evaluation.scorer import Scorer
+from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Int32
 from nbfnet.progress import stage
@@ -25,6 +27,7 @@ def evaluate(
     dataset: Dataset,
     split: Split = "test",
     *,
+    negatives: GivenNegatives | None = None,
     ties: TiePolicy = "realistic",
     filtered_by: Filter = "known",
     any_type: bool = False,
@@ -33,12 +36,16 @@ def evaluate(
     batch_size: int = 64,
     team: Team = ALONE,
 ) -> RankingResult | PairResult:
-    """Evaluate a scorer on a dataset's split: a knowledge graph is ranked, a homogeneous graph's pairs are told apart.
+    """Evaluate a scorer on a dataset's split, by the protocol of the dataset.
+
+    The links of a knowledge graph are ranked, against the negatives that come with the dataset if there are any. The
+    links of a homogeneous graph are told from pairs without an edge.
 
     Args:
         scorer: scores on the graph that the split is asked on, ``facts_of(dataset, split)``.
         dataset: the links and their facts.
         split: whose links are asked.
+        negatives: what to rank against instead of all entities; nothing is filtered then.
         ties: where negatives with the answer's score stand; pairs that tie count half.
         filtered_by: which answers are not negatives, see ``RankingProtocol``.
         any_type: rank entities of every type, also of types that the relation does not have on that side.
@@ -55,6 +62,8 @@ def evaluate(
         if ties != "realistic":
             raise EvaluationError(f"ties can be {ties} only in a ranking: pairs that tie count half; leave it out")
         return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size, team=team)
+    if negatives is not None:
+        return evaluate_given(scorer, dataset, split, negatives, ties=ties, sample=sample, seed=seed, team=team)
     begin = time.perf_counter()
     protocol = RankingProtocol.of(dataset, split, filtered_by=filtered_by, any_type=any_type)
     total = len(protocol.links)

@@ -34,7 +34,7 @@ def train(
     config: Config,
     *,
     team: Team = ALONE,
-    listener: Listener,
+    listener: Listener | None = None,
     hours: float | None = None,
 ) -> None:
     """Train until the configured number of epochs, from where the folder's checkpoint stands.
@@ -75,7 +75,9 @@ def _alone_in(folder: RunFolder) -> Iterator[None]:
 
 
 class _Training:
-    def __init__(self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener) -> None:
+    def __init__(
+        self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener | None
+    ) -> None:
         self.folder, self.dataset, self.config, self.team = folder, dataset, config.training, team
         self.listener = listener
         self.network = initial_network(config, dataset).to(self.config.device)
@@ -188,7 +190,8 @@ class _Training:
                 self.folder.update(metrics=chosen)
         if self.log is not None:
             progress.log_bytes = self.log.append(entry)
-            self.listener(entry)
+            if self.listener is not None:
+                self.listener(entry)
         progress.loss_sum, progress.links = 0.0, 0
         if progress.batch == self.epochs.length:
             progress.epoch, progress.batch = progress.epoch + 1, 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
 def begin(
-    path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE, **origin: str
+    path: Path, dataset: Dataset, *tables: Mapping[str, Any], team: Team = ALONE, **origin: str
 ) -> tuple[RunFolder, Config]:
     """A new run folder, with the defaults for the dataset overruled by the tables of a configuration.
 
@@ -52,7 +52,7 @@ def begin(
     return RunFolder.open(path), config
 
 
-def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFolder, Config]:
+def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[RunFolder, Config]:
     """An existing run folder; tables may change only what does not change the steps taken so far.
 
     Raises:
@@ -84,7 +84,13 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
     return folder, config
 
 
-def _to_the_end(tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def stated_config(path: Path | None, *tables: Mapping[str, Any]) -> Config:
+    """What the tables state, on top of what a run folder that is resumed states; without a graph's defaults."""
+    before = [] if path is None else [RunFolder.open(path).config().model_dump(mode="json")]
+    return make_config(*before, *tables)
+
+
+def _to_the_end(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A stated number of epochs is run to its end, unless a patience is stated too."""
     return {"training": {"patience": 0}} if any("epochs" in table.get("training", {}) for table in tables) else {}
 

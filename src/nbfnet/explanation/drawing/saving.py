@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbfnet.errors import ExplanationError
-from nbfnet.explanation.drawing import draw_html, draw_svg
-from nbfnet.explanation.rendering import check_can_render, render_pdf, render_png
+from nbfnet.explanation.drawing.draw import draw_html, draw_svg
+from nbfnet.explanation.drawing.rendering import check_can_render, render_pdf, render_png
 from nbfnet.graph.atomic import replacing
 from nbfnet.strict_json import strict_json
 

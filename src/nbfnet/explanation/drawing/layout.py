@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nbfnet.explanation.layered_graph import Box, LayeredGraph, Neighbours
+from nbfnet.explanation.drawing.layered_graph import Box, LayeredGraph, Neighbours
 
 _SWEEPS = 12
 
