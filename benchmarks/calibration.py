@@ -33,7 +33,7 @@ def main() -> None:
     """Measure, print, and write the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="a run folder of a knowledge graph")
-    parser.add_argument("--queries", type=int, help="so many random test queries, in place of all")
+    parser.add_argument("--queries", type=int, help="so many random test queries instead of all")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
     figures = measure(Run.open(arguments.run), arguments.queries)

@@ -50,7 +50,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The public interface, each part when it is needed: PyTorch takes a second to load, and paths do without it."""
+    """The public interface, each part when it is needed: PyTorch takes a second to load, and paths do not need it."""
     if name == "paths":
         return importlib.import_module("nbfnet.paths")
     if name not in _HOMES:

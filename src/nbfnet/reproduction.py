@@ -17,6 +17,7 @@ from nbfnet.config import Config, Publication
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
 from nbfnet.run import Listener, Run
+from nbfnet.training.defaults import total_memory
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def describe_machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "memory_gb": round(total_memory() / 1e9),
         "python": platform.python_version(),
         "torch": version("torch"),
         "nbfnet": version("nbfnet"),

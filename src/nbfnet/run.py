@@ -164,7 +164,7 @@ class Run:
             head: a name, or None if it is asked.
             relation: a name, or None if it is asked; a homogeneous graph needs none.
             tail: a name, or None if it is asked.
-            k: how many new answers; known facts are listed besides.
+            k: how many new answers; known facts are listed as well.
             exclude_known: leave out the facts of the graph.
             any_type: also entities of types that the relation does not have on that side.
             seen: only entities that some fact of the relation has in that place.
@@ -256,7 +256,7 @@ class Run:
             queries: links to ask instead, whatever ``nbfnet.read`` takes.
             facts: another graph to ask these on, whatever ``nbfnet.read`` takes.
             baselines: evaluate Katz index, PageRank, distance and relation frequency too.
-            ties: where candidates with the answer's score stand.
+            ties: how candidates with the same score as the answer count.
             filtered_by: which answers are not negatives, see ``RankingProtocol``.
             any_type: rank entities of every type, also where types say that they cannot be the answer.
             sample: ask only so many links, drawn by the seed.

@@ -81,7 +81,7 @@ def info(
 @app.command()
 @reads_source()
 def check(source: Source, json: Json = False, *, reading: Reading) -> None:
-    """List what is odd about a source, and how to mend it.
+    """List what is odd about a source, and how to fix it.
 
     Nothing is written. The exit code is 0 if it can be read, and 2 if not; then the lines that cannot are listed.
     """

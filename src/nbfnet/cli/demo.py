@@ -27,7 +27,7 @@ _TESTED = 300  # links
 def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
     """Learn, ask and explain a graph of countries and cities.
 
-    Takes about a minute on two cores. A second call continues with what is there.
+    Takes about a minute on two cores. A second call uses the network that the first one trained.
     """
     from nbfnet.graph.loading import load
     from nbfnet.run import Run

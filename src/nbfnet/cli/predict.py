@@ -28,7 +28,7 @@ Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="The he
 Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="The relation of the asked links.")]
 Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The tail of the asked links.")]
 Count = Annotated[
-    int, typer.Option("-k", metavar="NUMBER", min=1, help="How many new answers; known ones are listed besides.")
+    int, typer.Option("-k", metavar="NUMBER", min=1, help="How many new answers; known ones are listed as well.")
 ]
 ExcludeKnown = Annotated[bool, typer.Option("--exclude-known", help="Leave out the facts of the graph.")]
 AnyType = Annotated[
@@ -85,7 +85,7 @@ def predict(
 
     With --all nothing is asked: the most probable links that the graph does not have are listed.
 
-    On other facts nothing is trained again: entities may be new, relations not. An interrupted file of queries is
+    With other facts nothing is trained again: entities may be new, relations may not. An interrupted file of queries is
     resumed by the same command.
     """
     from nbfnet.errors import QueryError

@@ -20,7 +20,9 @@ Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How man
 MinSupport = Annotated[
     int, typer.Option(metavar="NUMBER", min=1, help="Leave out rules that fewer of the explained facts rely on.")
 ]
-Sort = Annotated[RuleOrder, typer.Option(metavar="support|confidence|lift", help="What the first rules have most of.")]
+Sort = Annotated[
+    RuleOrder, typer.Option(metavar="support|confidence|lift", help="What the rules are sorted by, greatest first.")
+]
 
 
 def rules(

@@ -49,7 +49,7 @@ def train(
     """Train a network on a graph.
 
     What is not configured is chosen from the graph, and printed. A graph that comes without a split is split by the
-    seed. Training ends early when validation finds no better network. Ctrl-C stops with a checkpoint, and --resume
+    seed. Training ends early when validation no longer improves. Ctrl-C stops with a checkpoint, and --resume
     continues from it, also after a kill. Under torchrun several processes share the work.
     """
     from nbfnet.cli.sources import open_graph
@@ -64,7 +64,7 @@ def train(
     numbers = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
     tables = [*configured(config), parse_settings(settings or []), {"training": numbers}]
     if continues and not output.exists():
-        report_note(f"there is no run in {output} yet: starting one")  # killed before there was one, perhaps
+        report_note(f"there is no run in {output} yet: starting one")  # perhaps it was killed before it made the folder
         continues = False
     device = stated_config(output if continues else None, *tables).training.device
     check_device(device)
@@ -97,7 +97,7 @@ def _report_start(run: Run) -> None:
         report_note("there are no valid links: the network of the last epoch is kept")
     elif len(dataset.valid) < _FEW_VALID:
         links = "link chooses" if len(dataset.valid) == 1 else "links choose"
-        report_note(f"only {len(dataset.valid)} valid {links} the network: its figures are mostly luck")
+        report_note(f"only {len(dataset.valid)} valid {links} the network: its metrics are mostly luck")
     if (stands := read_progress(run.folder.path)).step:
         report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1} of {config.training.epochs}")
     for section in ("model", "training"):

@@ -1,4 +1,4 @@
-"""Baselines: scorers that learn nothing, which a model has to beat."""
+"""Baselines: scorers that learn nothing, which a trained network has to beat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator: every link of a split is asked both ways and ranked, or told from pairs without an edge."""
+"""The evaluator: every link of a split is asked both ways and ranked, or compared with pairs without an edge."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def evaluate(
     """Evaluate a scorer on a dataset's split, by the protocol of the dataset.
 
     The links of a knowledge graph are ranked, against the negatives that come with the dataset if there are any. The
-    links of a homogeneous graph are told from pairs without an edge.
+    links of a homogeneous graph are compared with pairs without an edge.
 
     Args:
         scorer: scores on the graph that the split is asked on, ``facts_of(dataset, split)``.

@@ -31,7 +31,7 @@ def evaluate_pairs(
     batch_size: int = 64,
     team: Team = ALONE,
 ) -> PairResult:
-    """Tell a homogeneous graph's links from pairs without an edge; arguments as of ``evaluate``.
+    """Compare the links of a homogeneous graph with pairs without an edge; arguments as of ``evaluate``.
 
     Raises:
         EvaluationError: the split has no links, or a score is not a number.

@@ -1,4 +1,4 @@
-"""Metrics of scored pairs: how well edges are told from pairs without an edge. Ties are exact."""
+"""Metrics of scored pairs: how well edges are distinguished from pairs without an edge. Ties are exact."""
 
 from __future__ import annotations
 

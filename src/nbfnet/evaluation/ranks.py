@@ -48,7 +48,7 @@ class Ranks:
         return Ranks(*(np.concatenate(pair) for pair in pairs))
 
     def rank(self, ties: TiePolicy) -> Float64:
-        """(answer,) from 1: tied negatives stand behind the answer (optimistic), before it (pessimistic), or half."""
+        """(answer,) from 1: tied negatives count as worse (optimistic), better (pessimistic), or half (realistic)."""
         share = {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}[ties]
         return 1 + self.better + share * self.tied
 

@@ -45,7 +45,7 @@ class RelationMetrics:
 
 @dataclass(frozen=True)
 class Sample:
-    """Links drawn at random in place of all, and where a metric of all lies with 95 % confidence."""
+    """A random sample of the links, and the 95 % confidence interval of a metric over all links."""
 
     links: int
     of: int
@@ -62,7 +62,7 @@ class Sample:
 def describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) -> Sample | None:
     """The sample of ``total`` links that was ranked; None if it is all of them.
 
-    The two ranks of a link are no independent draws: the interval is over links.
+    The two ranks of a link are not independent: the interval is over links.
     """
     drawn = len(ranks.head)
     if drawn == total:
@@ -145,7 +145,7 @@ class RankingResult(_Result):
 
 @dataclass(frozen=True, repr=False)
 class PairResult(_Result):
-    """How well a homogeneous graph's links are told from pairs without an edge."""
+    """How well the links of a homogeneous graph are distinguished from pairs without an edge."""
 
     dataset: str
     split: Split

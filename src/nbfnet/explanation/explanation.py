@@ -75,7 +75,7 @@ class Explanation:
         """Write a picture or the data, as the file's ending says: .svg, .html, .png, .pdf or .json.
 
         Raises:
-            ExplanationError: the ending stands for none of these.
+            ExplanationError: the name does not end in one of these.
             MissingExtraError: .png and .pdf need the extra ``pictures``.
         """
         save_explanation(self, Path(file))
@@ -84,7 +84,7 @@ class Explanation:
         """The explanation in words: the prediction, the question it answers, its paths, and all of them together."""
         lines = [f"{self.fact}   probability {self.probability:.1%}", f"  asked: {self.question}"]
         if not self.paths:
-            lines.append("  no path leads there: the network knows no more than what the two ends look like")
+            lines.append("  no path leads there: the network judges by the two ends alone")
         lines += [f"  {path.effect}   {path}" for path in self.paths]
         if self.together:
             lines.append(f"  {self.together}")

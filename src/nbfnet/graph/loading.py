@@ -1,4 +1,4 @@
-"""load: a dataset's name, a folder, a store or a file, to links to learn from, select by and test on."""
+"""load: from whatever a user names or has to a dataset of train, valid and test links."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _open_known(entry: RegistryEntry) -> Graph | Dataset:
             opened = read_wikikg90m(location).dataset
         case _:
             opened = read_folder(location, entry.name)
-    # What is odd about it is as published, and there is nothing to mend.
+    # A published dataset is as it is: there is nothing to fix.
     if isinstance(opened, Graph):
         check_statistics(entry, count_graph(opened))
         return dataclasses.replace(opened, findings=())

@@ -57,7 +57,7 @@ UNCALIBRATED = Calibration(None, {"method": "none"})
 def calibrate(scorer: Scorer, dataset: Dataset) -> Calibration:
     """Fit the probabilities of a scorer on the training graph, by the ten best candidates of valid queries.
 
-    Known facts are no candidates. The error after is measured on queries that the curve was not fitted to: half of
+    Known facts are not candidates. The error after is measured on queries that the curve was not fitted to: half of
     them against the other half.
     """
     count = _PAIRS if dataset.kind == "homogeneous" else _LINKS

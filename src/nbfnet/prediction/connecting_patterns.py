@@ -38,7 +38,7 @@ class ConnectingPatterns:
         self.graph, self._begin = graph, csr.transpose.indptr  # the out-edges of each node, by target
         self._target, self._relation = csr.transpose.target, csr.relation[csr.transpose.slot]
         self._pair: Int64 = csr.source[csr.transpose.slot].astype(np.int64) * graph.num_nodes + self._target
-        self._digits = graph.num_relation_ids + 1  # 0 is no relation
+        self._digits = graph.num_relation_ids + 1  # 0 is not a relation
 
     def of(self, head: Int64, tail: Int64, relation: int, random: np.random.Generator) -> list[tuple[Pattern, int]]:
         """The patterns that connect the facts (head_i, relation, tail_i), and how many of these facts each connects.

@@ -96,7 +96,7 @@ def personalized_pagerank(
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be between 0 and 1, got {alpha:g}")
     # α w_xv / s_x has the strength s of an edge's source; with that of its target, which costs no time, a path from u
-    # to v has s_v in place of s_u: the same for all paths, and put right afterwards.
+    # to v has s_v instead of s_u: the same factor for all paths, corrected afterwards.
     strength = np.where(edges.strength > 0, edges.strength, 1.0)
     scores = bellman_ford(
         edges, sources, PLUS_TIMES, factor=alpha / strength, iterations=iterations, tolerance=tolerance, threads=threads

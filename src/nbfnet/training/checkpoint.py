@@ -1,4 +1,4 @@
-"""Checkpoint: where a training stands, so that it goes on exactly there."""
+"""Checkpoint: the state of a training, so that it resumes exactly there."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Ada
 
 
 def read_progress(folder: Path) -> Progress:
-    """Where the training of a folder stands; the beginning if it has no checkpoint.
+    """How far the training of a folder is; the beginning if it has no checkpoint.
 
     Raises:
         RunFolderError: the checkpoint is damaged.

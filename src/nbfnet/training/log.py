@@ -27,7 +27,7 @@ class _Entry(BaseModel):
 
 
 class Log:
-    """Appends lines; what was written after the state that a training goes on from is cut off first."""
+    """Appends lines; what was written after the checkpoint that a training resumes from is cut off first."""
 
     def __init__(self, folder: Path, length: int) -> None:
         self._file = folder / FILE

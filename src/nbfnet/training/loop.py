@@ -45,7 +45,7 @@ def train(
         config: the folder's, perhaps with another number of epochs.
         team: processes that share the work.
         listener: is told of every validation, as the log is.
-        hours: stop after the first validation past so much training in all; another call goes on.
+        hours: stop after the first validation past so much training in all; another call resumes.
 
     Raises:
         TrainingError: there is nothing to learn from, or the loss is not finite.
@@ -143,7 +143,7 @@ class _Training:
         return bool(spent)
 
     def _is_validation_due(self) -> bool:
-        """Also where a training goes on that was interrupted while it validated."""
+        """Also where a training resumes that was interrupted while it validated."""
         return self.progress.batch in self.validate_after and self.progress.links > 0
 
     def _step(self) -> None:

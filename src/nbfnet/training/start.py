@@ -1,4 +1,4 @@
-"""Beginning a training, or going on with one: what is checked before the first step."""
+"""Beginning or resuming a training: what is checked before the first step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def begin(
     exists = (path / MANIFEST).exists()
     team.wait()  # all must have looked before the leader makes the folder
     if exists:
-        remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
+        remedy = "resume it with 'nbfnet train --resume' (resume=True in Python), or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
     config = make_config(default_config(dataset, make_config(*tables).model), _to_the_end(tables), *tables)
     check_device(config.training.device)
@@ -73,13 +73,13 @@ def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[Ru
     changed = _changed(before, config)
     if changed:
         remedy = "leave them out, or begin in another folder"
-        raise RunFolderError(path, f"a training that goes on cannot change {', '.join(changed)}", remedy)
+        raise RunFolderError(path, f"a resumed training cannot change {', '.join(changed)}", remedy)
     log = read_log(path)
     if log and config.training.epochs < log[-1]["epoch"]:
         what = f"it has done {log[-1]['epoch']:.4g} epochs, and is asked for {config.training.epochs} in all"
         raise RunFolderError(path, what, "ask for more, or begin in another folder")
     if not (path / FILE).exists() and folder.manifest["metrics"]:
-        raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
+        raise RunFolderError(path, f"it has no {FILE} to resume from", "begin in another folder")
     check_device(config.training.device)
     return folder, config
 
@@ -108,14 +108,16 @@ def check_device(device: str) -> None:
         ConfigError: names it.
     """
     if not has_device(device):
-        raise ConfigError(f"training.device = {device!r}: there is no such device here; use cpu, or cuda where it is")
+        raise ConfigError(
+            f"training.device = {device!r}: this machine has no such device; use cpu, or cuda where there is a GPU"
+        )
 
 
 def has_device(device: str) -> bool:
     """Whether PyTorch can compute on a device such as 'cuda:1'."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about devices that no release computes on any more
+            warnings.simplefilter("ignore")  # about devices that PyTorch no longer supports
             torch.zeros(1, device=device).item()
     except Exception:  # a device that PyTorch knows by name may lack its module, its driver or the operator
         return False

@@ -68,7 +68,7 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def write_error(file: Path, error: OSError) -> RunFolderError:
     """What to say when a file of a run folder cannot be written."""
     reason = error.strerror or error
-    remedy = "check its space and permissions; what was written before is whole: go on with --resume"
+    remedy = "check the free space and the permissions; what was written before is intact: continue with --resume"
     return RunFolderError(file, f"cannot be written: {reason}", remedy)
 
 

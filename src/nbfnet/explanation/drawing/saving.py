@@ -34,13 +34,13 @@ def check_format(file: Path, allowed: tuple[str, ...] = tuple(_FORMATS)) -> str:
     """The format that a file's ending stands for, if it can be written here; before any work is done.
 
     Raises:
-        ExplanationError: the ending stands for no format.
+        ExplanationError: the ending is not that of a format.
         MissingExtraError: it needs the extra ``pictures``, which is not installed.
     """
     ending = file.suffix.lower()
     if ending not in allowed:
         known = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-        got = f"the ending {ending} does not stand for a format" if ending else "the name has no ending"
+        got = f"{ending} is not a format that can be written" if ending else "the name has no ending"
         raise ExplanationError(f"{file}: {got}; give the file a name that ends in {known}")
     if ending in (".png", ".pdf"):
         check_can_render(ending)
