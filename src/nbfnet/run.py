@@ -34,8 +34,7 @@ from nbfnet.prediction.missing_links import missing_links
 from nbfnet.prediction.new_facts import links_to_ask, new_graph
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
-from nbfnet.training.curves import curves_of
-from nbfnet.training.log import read_log
+from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config

@@ -15,9 +15,9 @@ from nbfnet.errors import ConfigError, NbfnetError, RunFolderError, WriteError
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.store import write_store
+from nbfnet.training.checkpoint import read_tensors, write_tensors
 from nbfnet.training.defaults import default_config
 from nbfnet.training.run_folder import RunFolder, initial_network
-from nbfnet.training.tensor_file import read_tensors, write_tensors
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def train(
     from nbfnet.config import parse_settings
     from nbfnet.distributed import gather_team
     from nbfnet.run import Run, configured
-    from nbfnet.training.curves import draw_curves, require_matplotlib
+    from nbfnet.training.log import draw_curves, require_matplotlib
     from nbfnet.training.start import check_device, stated_config
 
     if plot:

@@ -15,9 +15,7 @@ import torch
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Split, TiePolicy, links_of
-from nbfnet.evaluation.link_ranks import LinkRanks
-from nbfnet.evaluation.link_sample import draw_links
-from nbfnet.evaluation.ranks import Ranks
+from nbfnet.evaluation.ranks import LinkRanks, Ranks, draw_links
 from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.datasets.ogb.given import GivenNegatives

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from nbfnet.evaluation.filtering import Split, TiePolicy
-from nbfnet.evaluation.link_ranks import LinkRanks
-from nbfnet.evaluation.link_sample import mean_interval
-from nbfnet.evaluation.metrics import RankMetrics
-from nbfnet.evaluation.pair_metrics import PairMetrics
+from nbfnet.evaluation.metrics import PairMetrics, RankMetrics
+from nbfnet.evaluation.ranks import LinkRanks, mean_interval
 from nbfnet.tables import data_frame, html_table
 
 

@@ -25,7 +25,7 @@ from nbfnet.explanation.explainer import explain_fact, find_relation
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge
 from nbfnet.graph.graph import Graph
-from nbfnet.prediction.pattern_pairs import Pattern, PatternPairs, Step
+from nbfnet.prediction.patterns import Pattern, PatternPairs, Step
 from nbfnet.prediction.predictor import Member
 from nbfnet.tables import data_frame, html_table
 

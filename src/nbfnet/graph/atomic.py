@@ -146,6 +146,8 @@ def alone_in(folder: Path, *, wait: bool) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(OSError):  # Windows does not remove an open file
+            (folder / LOCK).unlink(missing_ok=True)
         os.close(handle)
 
 

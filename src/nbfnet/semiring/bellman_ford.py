@@ -18,8 +18,7 @@ from nbfnet.native import native
 from nbfnet.semiring.improving_cycle import refuse_improving_cycle
 from nbfnet.semiring.numpy_iteration import iterate
 from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Semiring
-from nbfnet.semiring.sorted_rows import SortedRows
-from nbfnet.semiring.weighted_edges import Factor, WeightedEdges
+from nbfnet.semiring.weighted_edges import Factor, SortedRows, WeightedEdges
 
 _COMPILED = {PLUS_TIMES: 0, MIN_PLUS: 1, MAX_MIN: 2, MAX_TIMES: 3}  # as in native/path_edges.hpp
 _MOST_ITERATIONS = 100_000

@@ -18,8 +18,7 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.sampling.known_answers import KnownAnswers
-from nbfnet.sampling.negatives import StrictNegatives
-from nbfnet.sampling.pair_negatives import PairNegatives
+from nbfnet.sampling.negatives import PairNegatives, StrictNegatives
 
 
 @dataclass(frozen=True, eq=False)

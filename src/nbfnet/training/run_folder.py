@@ -30,7 +30,7 @@ from nbfnet.graph.graph import Dataset
 from nbfnet.graph.store import fill_store, read_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.strict_json import strict_json
-from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
+from nbfnet.training.checkpoint import pack_tensors, read_tensors, write_error, write_tensors
 
 MAY_CHANGE = {"epochs", "patience", "checkpoint_minutes", "device"}  # what --resume may change
 FORMAT, VERSION = "nbfnet-run", 1

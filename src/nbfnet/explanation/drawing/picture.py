@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nbfnet.explanation.drawing.layered_graph import Box, DrawnEdge, LayeredGraph
-from nbfnet.explanation.drawing.layout import lay_out
+from nbfnet.explanation.drawing.layout import Box, DrawnEdge, LayeredGraph, lay_out
 from nbfnet.explanation.drawing.text_fitting import fit_lines, text_width
 from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
 from nbfnet.tables import clean
