@@ -24,7 +24,7 @@ from nbfnet.evaluation.filtering import RankingProtocol
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.triplets import Float64
 from nbfnet.prediction.calibration import CANDIDATES, expected_calibration_error, queries_of, sigmoid
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import make_predictor
 from nbfnet.run import Run
 from nbfnet.training.start import device_of
 
@@ -33,7 +33,7 @@ def main() -> None:
     """Measure, print, and write the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="a run folder of a knowledge graph")
-    parser.add_argument("--queries", type=int, help="so many random test queries, in place of all")
+    parser.add_argument("--queries", type=int, help="so many random test queries instead of all")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     arguments = parser.parse_args()
     figures = measure(Run.open(arguments.run), arguments.queries)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbfnet.training.reproduction import describe_machine
+from nbfnet.reproduction import describe_machine
 
 
 def machine_facts() -> dict[str, Any]:

@@ -28,7 +28,7 @@ from machine import machine_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.prediction.candidate_pairs import CandidatePairs, propose
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import make_predictor
 from nbfnet.prediction.missing_links import MissingLinks, missing_links, rank_candidates
 from nbfnet.run import Run
 

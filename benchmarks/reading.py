@@ -24,7 +24,7 @@ from nbfnet.graph.reading.read import read
 def main() -> None:
     """Measure, print a table, and write the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a million triplets in place of ten")
+    parser.add_argument("--quick", action="store_true", help="a million triplets instead of ten")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -14,8 +14,8 @@ import torch
 
 from nbfnet.distributed import ALONE, Team, gather_team
 from nbfnet.errors import TeamError
+from nbfnet.training.checkpoint import read_tensors
 from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.tensor_file import read_tensors
 
 TIMEOUT = 180  # seconds; a busy machine must not fail a test
 
@@ -45,7 +45,7 @@ import torch
 from nbfnet.config import ModelConfig, TrainingConfig
 from nbfnet.distributed import gather_team
 from nbfnet.evaluation.filtering import RankingProtocol
-from nbfnet.evaluation.link_ranks import rank_links
+from nbfnet.evaluation.ranks import rank_links
 from nbfnet.evaluation.pair_evaluator import _score_pairs
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.loading import load

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -84,6 +85,24 @@ def test_the_bar_goes_when_the_work_is_interrupted(watch):
 
     shown = watch(work)
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
+
+
+def test_a_notebook_shows_one_line_that_changes(monkeypatch):
+    class OutStream(io.StringIO):  # as the kernel of a notebook has it
+        __module__ = "ipykernel.iostream"
+
+    stream = OutStream()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress.stage("count\x07ing") as advance:
+        advance(0.25, "  loss 1")
+        time.sleep(0.8)
+        advance(0.5)
+        time.sleep(0.6)
+    first, second, *_, cleared, end = stream.getvalue().split("\r")[1:]
+    assert first.startswith("count\\x07ing  25%  loss 1")
+    assert second.strip().startswith("count\\x07ing")
+    assert "50%" in stream.getvalue() and "\n" not in stream.getvalue()
+    assert (cleared.strip(), end) == ("", "")
 
 
 def test_short_work_shows_nothing(watch, monkeypatch):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -283,6 +285,84 @@ def test_rules_as_a_table(things_run):
     table = rules.to_pandas()
     assert table["support"].min() >= 2
     assert table["text"].tolist() == [rule.to_dict()["text"] for rule in rules]
+
+
+def test_everything_is_shown_in_a_notebook_and_as_plain_data(things_run):
+    result = things_run.evaluate(baselines=True)
+    shown = {
+        "answers": things_run.predict(HUB, "has part", k=2),
+        "many": things_run.predict_many([(HUB, "has part", None)], k=2),
+        "links": things_run.missing_links(3, minutes=0.1),
+        "explanation": things_run.explain(HUB, "has part", "a,b"),
+        "rules": things_run.rules("has part", predictions=5),
+        "result": result,
+    }
+    for name, thing in shown.items():
+        assert json.loads(json.dumps(thing.to_dict())), name
+        assert len(thing.to_pandas()), name
+        assert "object at 0x" not in repr(thing), name
+        page = parse(thing._repr_html_())
+        assert page.findall(".//table") or page.tag == "table", name
+    rows = [[cell.text for cell in row] for row in parse(result._repr_html_()).iter("tr")]
+    assert rows[0][1:] == list(result.metrics.to_dict())
+    assert [row[0] for row in rows[1:]] == ["this network", "katz", "ppr", "distance", "relation frequency"]
+    assert float(rows[1][2]) == pytest.approx(result.metrics.mrr, abs=1e-4)
+    assert shown["rules"].to_dict()["relation"] == "has part"
+    assert shown["links"].how["scored"] > 0
+
+
+def parse(page):
+    return ElementTree.fromstring(f"<page>{page}</page>")
+
+
+def test_the_learning_curve_is_a_figure(things_run):
+    figure = things_run.learning_curve()
+    assert [axes.get_title() for axes in figure.axes] == ["loss", "validation"]
+    assert figure.axes[0].lines[0].get_ydata().tolist() == [entry["loss"] for entry in things_run.history]
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_training_in_steps_as_commands_take_them(things, small_config, tmp_path):
+    begun = nbfnet.Run.begin(tmp_path / "run", things, small_config, {"training": {"epochs": 2, "seed": 5}})
+    assert begun.history == []
+    heard = []
+    begun.train(listener=heard.append)
+    assert heard == begun.history and len(heard) == 2
+    assert begun.folder.manifest["calibration"]["epoch"] == begun.folder.manifest["metrics"]["epoch"]
+    asked = begun.predict(HUB, "has part", k=5)
+    assert asked == nbfnet.Run.open(tmp_path / "run").predict(HUB, "has part", k=5)
+    # The seed and all else come from the folder; a folder that is not there yet is begun.
+    resumed = nbfnet.Run.resume(tmp_path / "run", things, {"training": {"epochs": 3}}).train()
+    assert (len(resumed.history), resumed.config.training.seed) == (3, 5)
+    fresh = nbfnet.Run.resume(tmp_path / "new", things, small_config, {"training": {"epochs": 3, "seed": 5}}).train()
+    assert [entry["loss"] for entry in fresh.history] == [entry["loss"] for entry in resumed.history]
+
+
+def test_a_resumed_training_has_the_seed_of_its_folder(small_config, tmp_path):
+    rows = [(f"a{i}", "r", f"b{i % 7}") for i in range(60)]
+    nbfnet.train(rows, tmp_path / "run", config=small_config, seed=7, progress=False)
+    run = nbfnet.train(rows, tmp_path / "run", epochs=2, resume=True, progress=False)
+    assert (run.config.training.seed, len(run.history)) == (7, 2)
+
+
+def test_whoever_extends_it_finds_the_parts_at_the_top():
+    from torch import nn
+
+    assert issubclass(nbfnet.Message, nn.Module) and issubclass(nbfnet.Aggregate, nn.Module)
+
+    @nbfnet.register_message("test of the top")
+    class Mine(nbfnet.Message):
+        def forward(self, source_rows, edge_rows):
+            return source_rows
+
+    try:
+        config = nbfnet.config.ModelConfig(message="test of the top", dim=4, layers=1)
+        network = nbfnet.NeuralBellmanFordNetwork(config, 2)
+        assert any(isinstance(module, Mine) for module in network.modules())
+    finally:
+        from nbfnet.operators.registry import messages
+
+        del messages._classes["test of the top"]
 
 
 def test_the_public_interface_is_all_that_is_listed():

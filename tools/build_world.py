@@ -53,7 +53,7 @@ Changes made by `tools/build_world.py`:
 - Codes of currencies and languages became names.
 - Some names, capitals, borders, currencies and languages of countries were corrected, and the states that
   territories belong to were added: `tools/world/corrections.tsv`.
-- Some cities got their usual English names, and a few places that are no cities were left out:
+- Some cities got their usual English names, and a few places that are not cities were left out:
   `tools/world/cities.tsv`. Names from another script lost the marks of their transliteration.
 - Names were made unique: a smaller city of the same name adds its country.
 - `near` was computed: each city's {nearest} nearest cities within {near:.0f} km.

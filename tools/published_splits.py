@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from nbfnet.graph.datasets.linqs import convert_linqs
-from nbfnet.graph.published_split import listing_digest
+from nbfnet.graph.splits import listing_digest
 from nbfnet.graph.triplets import Triplets
 
 Edges = list[tuple[int, int]]

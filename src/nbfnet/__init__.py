@@ -10,24 +10,47 @@ if TYPE_CHECKING:
     from nbfnet.graph.graph import Dataset, Graph
     from nbfnet.graph.loading import load
     from nbfnet.graph.reading.read import read
+    from nbfnet.model.network import NeuralBellmanFordNetwork
+    from nbfnet.operators.aggregate import Aggregate
+    from nbfnet.operators.message import Message
+    from nbfnet.operators.registry import register_aggregate, register_message
     from nbfnet.run import Run, train
 
-__all__ = ["Dataset", "Graph", "NbfnetError", "Run", "load", "paths", "read", "train"]
+__all__ = [
+    "Aggregate",
+    "Dataset",
+    "Graph",
+    "Message",
+    "NbfnetError",
+    "NeuralBellmanFordNetwork",
+    "Run",
+    "load",
+    "paths",
+    "read",
+    "register_aggregate",
+    "register_message",
+    "train",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Aggregate": "operators.aggregate",
     "Dataset": "graph.graph",
     "Graph": "graph.graph",
+    "Message": "operators.message",
+    "NeuralBellmanFordNetwork": "model.network",
     "Run": "run",
     "load": "graph.loading",
     "read": "graph.reading.read",
+    "register_aggregate": "operators.registry",
+    "register_message": "operators.registry",
     "train": "run",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """The public interface, each part when it is needed: PyTorch takes a second to load, and paths do without it."""
+    """The public interface, each part when it is needed: PyTorch takes a second to load, and paths do not need it."""
     if name == "paths":
         return importlib.import_module("nbfnet.paths")
     if name not in _HOMES:

@@ -1,4 +1,4 @@
-"""Typed, frozen configurations, read from TOML; a key that nobody knows is an error."""
+"""Typed, frozen configurations, read from TOML; an unknown key is an error."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TrainingConfig(_Frozen):
     batch_size: Count = 64
     """Queries of a step, over all processes."""
     batches_per_epoch: Count | None = None
-    """An epoch has at most so many batches, of links drawn anew; none asks every link in each epoch."""
+    """At most so many batches per epoch, of links drawn again each time; none asks every link in each epoch."""
     negatives: Count = 32
     """n, wrong answers for each right one. Where entities have types, three of four have the answer's type."""
     temperature: Temperature | None = None

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from nbfnet.errors import TeamError
 
-_SECONDS = "NBFNET_TEAM_SECONDS"  # how long the processes of a team wait for each other when they start
+_SECONDS = "NBFNET_TEAM_SECONDS"  # how long the processes of a team wait for each other at the start
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Every error a user can meet: what happened, what was got, what was expected, what to do."""
+"""Every error that a user can cause, in one shape: what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ _LONGEST_NAME = 1_000  # characters of a name that a message shows
 
 
 class NbfnetError(Exception):
-    """The base of every error that a user can cause; the command line shows its text and exits with 2."""
+    """The base of every error that a user can cause: what is wrong, where, and what to do.
 
-
-class GraphFormatError(NbfnetError):
-    """A graph, or a file beside it, cannot be read: names the file, the line, its text and the way out."""
+    The command line shows its text and exits with 2.
+    """
 
     def __init__(
         self,
@@ -35,6 +34,14 @@ class GraphFormatError(NbfnetError):
         if remedy is not None:
             parts.append(f"  what to do: {remedy}")
         super().__init__("\n".join(parts))
+
+
+class GraphFormatError(NbfnetError):
+    """A graph, or a file beside it, cannot be read."""
+
+
+class WriteError(NbfnetError):
+    """A file or a folder cannot be written: it exists already, is not a plain file, or the disk is full."""
 
 
 class UnknownNameError(NbfnetError):
@@ -94,7 +101,7 @@ class SemiringError(NbfnetError):
     def __init__(self, semiring: str, law: str, values: tuple[float, ...], left: float, right: float) -> None:
         self.semiring, self.law, self.values = semiring, law, values
         shown = ", ".join(f"{letter} = {value:g}" for letter, value in zip("abc", values, strict=False))
-        super().__init__(f"{semiring} is no semiring: {law} fails for {shown}: {left:g} is not {right:g}")
+        super().__init__(f"{semiring} is not a semiring: {law} fails for {shown}: {left:g} is not {right:g}")
 
 
 class WeightError(NbfnetError):
@@ -139,15 +146,14 @@ class EvaluationError(NbfnetError):
 
 
 class TrainingError(NbfnetError):
-    """Training cannot begin, or cannot go on: names the data or the step, and the way out."""
+    """Training cannot begin or continue: names the data or the step."""
 
 
 class RunFolderError(NbfnetError):
-    """A run folder is missing, damaged, foreign, or cannot be written: names the file and the way out."""
+    """A run folder is missing, damaged, of another training, or cannot be written."""
 
-    def __init__(self, folder: Path, what: str, remedy: str) -> None:
-        self.folder, self.what, self.remedy = folder, what, remedy
-        super().__init__(f"{folder}: {what}\n  what to do: {remedy}")
+    def __init__(self, file: Path, what: str, remedy: str) -> None:
+        super().__init__(what, file=file, remedy=remedy)
 
 
 class ExplanationError(NbfnetError):

@@ -1,6 +1,7 @@
 """Progress of long work on standard error; silent unless switched on.
 
-On a terminal it is a bar, once a stage of the work has taken a second; elsewhere a line a minute.
+Once a stage of the work has taken a second, it is a bar on a terminal, and a line that changes in a notebook. Elsewhere
+it is one line per minute.
 """
 
 from __future__ import annotations
@@ -65,17 +66,17 @@ def stage(text: str, *, poll: Callable[[], float] | None = None) -> Iterator[Rep
     if not _shown or sys.stderr is None:
         yield _ignore
         return
-    with _as_bar(text, poll) if sys.stderr.isatty() else _as_lines(text, poll) as report:
+    shown = _as_bar if sys.stderr.isatty() else _in_notebook if _is_notebook() else _as_lines
+    with shown(text, poll) as report:
         yield report
 
 
 @contextmanager
 def _as_bar(text: str, poll: Callable[[], float] | None) -> Iterator[Report]:
     bar = _bar()
-    task = bar.add_task(text, total=None if poll is None else 1.0)  # without a total the bar only shows that it goes on
-    done = threading.Event()
+    task = bar.add_task(text, total=None if poll is None else 1.0)  # without a total the bar only shows that it runs
 
-    def watch() -> None:
+    def watch(done: threading.Event) -> None:
         if done.wait(_DELAY_SECONDS):
             return
         with bar:
@@ -83,43 +84,74 @@ def _as_bar(text: str, poll: Callable[[], float] | None) -> Iterator[Report]:
                 if poll is not None:
                     bar.update(task, completed=poll())
 
-    def report(share: float, note: str = "") -> None:
-        bar.update(task, completed=share, total=1.0, description=f"{text}{note}")
+    with _watched(watch):
+        yield lambda share, note="": bar.update(task, completed=share, total=1.0, description=f"{text}{note}")
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield report
-    finally:
-        done.set()
-        watcher.join()
+
+@contextmanager
+def _in_notebook(text: str, poll: Callable[[], float] | None) -> Iterator[Report]:
+    state = _State(text, poll)
+
+    def watch(done: threading.Event) -> None:
+        width, wait = 0, _DELAY_SECONDS
+        while not done.wait(wait):
+            line = _visible(state.line())
+            sys.stderr.write(f"\r{line:<{width}}")
+            sys.stderr.flush()
+            width, wait = max(width, len(line)), 0.5
+        if width:
+            sys.stderr.write(f"\r{'':<{width}}\r")
+
+    with _watched(watch):
+        yield state
 
 
 @contextmanager
 def _as_lines(text: str, poll: Callable[[], float] | None) -> Iterator[Report]:
-    begin, done = time.monotonic(), threading.Event()
-    last: tuple[float | None, str] = (None, "")  # the share done, and what there is to say about it
+    state = _State(text, poll)
 
-    def watch() -> None:
+    def watch(done: threading.Event) -> None:
         global _next_line
         while not done.wait(max(0.0, _next_line - time.monotonic())):
             if time.monotonic() < _next_line:  # another stage wrote the line
                 continue
             _next_line = time.monotonic() + _LINE_SECONDS
-            share, note = (poll(), "") if poll is not None else last
-            _write_line(f"{text}{_in_words(share, note, time.monotonic() - begin)}")
+            write_line(state.line())
 
-    def report(share: float, note: str = "") -> None:
-        nonlocal last
-        last = share, note
+    with _watched(watch):
+        yield state
 
-    watcher = threading.Thread(target=watch, daemon=True)
+
+@contextmanager
+def _watched(watch: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Show the work of a block from a thread of its own, which is told when it is done."""
+    done = threading.Event()
+    watcher = threading.Thread(target=watch, args=(done,), daemon=True)
     watcher.start()
     try:
-        yield report
+        yield
     finally:
         done.set()
         watcher.join()
+
+
+class _State:
+    """How far a stage is, in one line; it takes reports."""
+
+    def __init__(self, text: str, poll: Callable[[], float] | None) -> None:
+        self.text, self.poll, self.begin = text, poll, time.monotonic()
+        self.last: tuple[float | None, str] = (None, "")  # the share done, and what there is to say about it
+
+    def __call__(self, share: float, note: str = "") -> None:
+        self.last = share, note
+
+    def line(self) -> str:
+        share, note = (self.poll(), "") if self.poll is not None else self.last
+        return f"{self.text}{_in_words(share, note, time.monotonic() - self.begin)}"
+
+
+def _is_notebook() -> bool:
+    return type(sys.stderr).__module__.startswith("ipykernel")
 
 
 def _in_words(share: float | None, note: str, seconds: float) -> str:
@@ -130,11 +162,15 @@ def _in_words(share: float | None, note: str, seconds: float) -> str:
     return f"  {share:.0%}{note}  {f'about {left:.0f} min' if left >= 1 else 'less than a minute'} left"
 
 
-def _write_line(line: str) -> None:
+def write_line(line: str) -> None:
+    """A line on standard error, with nothing in it that a terminal would obey."""
     if sys.stderr is not None:
-        visible = (c if c.isprintable() else f"\\x{ord(c):02x}" for c in line)  # a file's name may hold anything
-        sys.stderr.write("".join(visible) + "\n")
+        sys.stderr.write(_visible(line) + "\n")
         sys.stderr.flush()
+
+
+def _visible(line: str) -> str:
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line)  # a file's name may hold anything
 
 
 def _bar() -> Progress:

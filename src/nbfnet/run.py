@@ -1,15 +1,14 @@
-"""Run: a trained network with its graph, asked and answered by name."""
+"""Run: a trained network with its graph, asked by name. The front door for Python users and for the commands."""
 
 from __future__ import annotations
 
 import dataclasses
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,33 +16,32 @@ from nbfnet.config import Config, make_config, read_toml
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
+from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
-from nbfnet.evaluation.given_negatives import evaluate_by_protocol
 from nbfnet.evaluation.result import PairResult, RankingResult
-from nbfnet.evaluation.scorer import NetworkScorer, Scorer
-from nbfnet.explanation.asking import explain_named, rules_of
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation
-from nbfnet.explanation.rules import RuleOrder, Rules
+from nbfnet.explanation.rules import RuleOrder, Rules, rules_of
 from nbfnet.graph.datasets.given import given_negatives
-from nbfnet.graph.extension import described_as, with_facts
+from nbfnet.graph.extension import with_facts
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.loading import load, split_source
-from nbfnet.graph.reading.read import read
+from nbfnet.graph.loading import load
 from nbfnet.prediction.answers import QUESTION, Answers, AnswersOfMany, ScoredLink, ScoredLinks
 from nbfnet.prediction.asking import Wanted, ask
-from nbfnet.prediction.calibrating import calibrate_run
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import calibrate_run, make_predictor
 from nbfnet.prediction.missing_links import missing_links
+from nbfnet.prediction.new_facts import links_to_ask, new_graph
 from nbfnet.prediction.predictor import Predictor
-from nbfnet.progress import progress_shown
-from nbfnet.training.log import read_log
+from nbfnet.progress import progress_shown, write_line
+from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
-from nbfnet.training.new_facts import links_to_ask, on_known_relations, read_facts
 from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.start import begin, device_of
-from nbfnet.training.start import resume as go_on
+from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
 
 Validation = dict[str, Any]  # a line of the log: epoch, loss, valid metrics, seconds
+Listener = Callable[[Validation], None]
+Table = Mapping[str, Any]  # of a configuration, such as {"model": {"layers": 4}}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,32 +49,100 @@ class Run:
     """Run folders that were opened, and the graph that they are asked on."""
 
     folder: RunFolder
+    config: Config  # how it is trained
     dataset: Dataset  # what it learned from
-    graph: Graph  # what it is asked on: every known fact, unless another graph was given
+    asked_on: Graph | None = None  # another graph than that of every known fact
     others: tuple[RunFolder, ...] = ()  # runs that answer together with it
 
     @classmethod
-    def open(cls, folder: str | Path, *others: str | Path, train_only: bool = False) -> Run:
+    def open(cls, folder: str | Path, *others: str | Path, train_only: bool = False) -> Self:
         """Open a run folder, which ``train`` wrote; several answer together, by the mean of their probabilities.
 
         It is asked on all facts that it knows: train, valid and test. ``train_only`` leaves out valid and test links.
         """
         opened = RunFolder.open(Path(folder))
         dataset = opened.dataset()
-        graph = dataset.train if train_only else dataset.known_graph
-        return cls(opened, dataset, graph, tuple(RunFolder.open(Path(other)) for other in others))
+        together = tuple(RunFolder.open(Path(other)) for other in others)
+        return cls(opened, opened.config(), dataset, dataset.train if train_only else None, together)
 
-    def on(self, facts: object) -> Run:
+    @classmethod
+    def begin(
+        cls,
+        folder: str | Path,
+        source: object,
+        /,
+        *tables: Table,
+        types: Mapping[str, str] | str | Path | None = None,
+        paper_split: bool = False,
+        team: Team = ALONE,
+        **origin: str,
+    ) -> Self:
+        """A new run folder, with a network that is not trained yet.
+
+        Args:
+            folder: it must not exist yet.
+            source: what to learn, whatever ``nbfnet.load`` takes; a graph that comes without a split is split by the
+                seed.
+            tables: the configuration, later ones overrule earlier ones; the rest is chosen from the graph.
+            types: the type of each entity by name, or a file of them.
+            paper_split: split a homogeneous graph as the paper did.
+            team: processes that share the work; its leader makes the folder.
+            origin: notes for the manifest, such as the command.
+        """
+        dataset = _load(source, stated_config(None, *tables), types, paper_split)
+        made, config = begin(Path(folder), dataset, *tables, team=team, **origin)
+        return cls(made, config, dataset)
+
+    @classmethod
+    def resume(
+        cls,
+        folder: str | Path,
+        source: object,
+        /,
+        *tables: Table,
+        types: Mapping[str, str] | str | Path | None = None,
+        paper_split: bool = False,
+        team: Team = ALONE,
+        **origin: str,
+    ) -> Self:
+        """A run folder whose training continues from its last checkpoint; one that does not exist yet is begun.
+
+        Arguments are those of ``begin``. The source must be the same; the tables may change only what does not change
+        the steps taken so far.
+        """
+        path, exists = Path(folder), Path(folder).exists()
+        team.wait()  # all must have looked before the leader makes the folder
+        if not exists:
+            return cls.begin(path, source, *tables, types=types, paper_split=paper_split, team=team, **origin)
+        dataset = _load(source, stated_config(path, *tables), types, paper_split)
+        opened, config = resume(path, dataset, *tables)
+        return cls(opened, config, dataset)
+
+    def train(self, *, listener: Listener | None = None, team: Team = ALONE, hours: float | None = None) -> Self:
+        """Train as configured, from where the last checkpoint is, and calibrate the probabilities.
+
+        Args:
+            listener: is called with every validation.
+            team: processes that share the work.
+            hours: stop after the first validation past so much training in all; a resumed run continues.
+        """
+        learn(self.folder, self.dataset, self.config, team=team, listener=listener, hours=hours)
+        if team.leads:
+            calibrate_run(self.folder, self.dataset)
+        team.wait()  # the others read what the leader has written
+        self.__dict__.pop("predictor", None)  # it has the network from before
+        return self
+
+    def on(self, facts: object) -> Self:
         """The same network on another graph: its entities may be new, its relations not; nothing is trained again.
 
         ``facts`` is whatever ``nbfnet.read`` takes, or a folder.
         """
-        graph = self._with_learned_relations(facts)
-        return dataclasses.replace(self, graph=described_as(graph, self.dataset.train))
+        return dataclasses.replace(self, asked_on=new_graph(facts, self.dataset.train))
 
-    def with_facts(self, facts: object) -> Run:
+    def with_facts(self, facts: object) -> Self:
         """The same network on its graph with more facts, which may have new entities."""
-        return dataclasses.replace(self, graph=with_facts(self.graph, self._with_learned_relations(facts)))
+        return dataclasses.replace(self, asked_on=with_facts(self.graph, new_graph(facts, self.dataset.train)))
 
     def predict(
         self,
@@ -97,18 +163,21 @@ class Run:
             head: a name, or None if it is asked.
             relation: a name, or None if it is asked; a homogeneous graph needs none.
             tail: a name, or None if it is asked.
-            k: how many new answers; known facts are listed besides.
+            k: how many new answers; known facts are listed as well.
             exclude_known: leave out the facts of the graph.
             any_type: also entities of types that the relation does not have on that side.
             seen: only entities that some fact of the relation has in that place.
             types: only entities of these types.
             candidates: only these entities.
         """
+        listed = None if candidates is None else tuple(candidates)
+        return self.ask(head, relation, tail, Wanted(k, exclude_known, any_type, seen, tuple(types), listed))
+
+    def ask(self, head: str | None, relation: str | None, tail: str | None, wanted: Wanted) -> Answers:
+        """As ``predict``, with its options as one object."""
         for role, name in (("head", head), ("relation", relation), ("tail", tail)):
             _require_name(role, name)
-        listed = None if candidates is None else tuple(candidates)
-        wanted = Wanted(k, exclude_known, any_type, seen, tuple(types), listed)
-        return ask(self._predictor, head, relation, tail, wanted)
+        return ask(self.predictor, head, relation, tail, wanted)
 
     def predict_many(self, queries: Any, **options: Any) -> AnswersOfMany:
         """The answers to many queries, with the options of ``predict``.
@@ -126,7 +195,7 @@ class Run:
         Candidates come from paths, and as many as the time allows are scored; in a small graph, all.
         """
         asked = None if relation is None else self.graph.relations.find(relation)
-        found = missing_links(self._predictor, k, relation=asked, seconds=60 * minutes, any_type=any_type, seed=seed)
+        found = missing_links(self.predictor, k, relation=asked, seconds=60 * minutes, any_type=any_type, seed=seed)
         return found.named(self.graph)
 
     def score(self, links: Iterable[Sequence[str]]) -> ScoredLinks:
@@ -136,17 +205,20 @@ class Run:
         for link in links:
             head, relation, tail = link if len(link) == 3 else (link[0], relations[0], link[-1])
             u, q, v = entities.find(head), relations.find(relation), entities.find(tail)
-            score, probability = self._predictor.score_as_new(u, q, v)
-            known = self._predictor.is_known(u, q, v)
+            score, probability = self.predictor.score_as_new(u, q, v)
+            known = self.predictor.is_known(u, q, v)
             scored.append(ScoredLink(entities[u], relations[q], entities[v], probability, score, known))
         return scored
 
-    def explain(self, head: str, relation: str | None, tail: str, *, k: int = 5, asked: Asked = "tail") -> Explanation:
+    def explain(
+        self, head: str, relation: str | None, tail: str, *, k: int = 5, asked: Asked = "tail", beam: int = 32
+    ) -> Explanation:
         """The k most important paths behind a prediction; if it is a fact already, that fact is hidden first.
 
-        ``asked`` says which question the prediction answers: (head, relation, ?) or (?, relation, tail).
+        ``asked`` says which question the prediction answers: (head, relation, ?) or (?, relation, tail). ``beam`` is
+        how many partial paths the search keeps at each node.
         """
-        return explain_named(self._predictor.members[0], head, relation, tail, k=k, asked=asked)
+        return explain_named(self.predictor.members[0], head, relation, tail, asked=asked, k=k, beam=beam)
 
     def rules(
         self,
@@ -159,8 +231,8 @@ class Run:
         seed: int = 0,
     ) -> Rules:
         """The relation patterns that the network relies on for a relation, see ``rules_of``."""
-        options: Any = {"predictions": predictions, "k": k, "min_support": min_support, "sort": sort, "seed": seed}
-        return Rules(rules_of(self._predictor.members[0], relation, **options))
+        member = self.predictor.members[0]
+        return rules_of(member, relation, predictions=predictions, k=k, min_support=min_support, sort=sort, seed=seed)
 
     def evaluate(
         self,
@@ -183,7 +255,7 @@ class Run:
             queries: links to ask instead, whatever ``nbfnet.read`` takes.
             facts: another graph to ask these on, whatever ``nbfnet.read`` takes.
             baselines: evaluate Katz index, PageRank, distance and relation frequency too.
-            ties: where candidates with the answer's score stand.
+            ties: how candidates with the same score as the answer count.
             filtered_by: which answers are not negatives, see ``RankingProtocol``.
             any_type: rank entities of every type, also where types say that they cannot be the answer.
             sample: ask only so many links, drawn by the seed.
@@ -196,47 +268,42 @@ class Run:
             raise EvaluationError("--queries takes the place of the run's own links: leave out --split valid")
         dataset = self.dataset if queries is None else links_to_ask(self.dataset, facts, queries)
         device, graph = device_of(self.config), facts_of(dataset, split)
+        network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
+        scorers = {
+            "this network": network,
+            **({name: make(graph) for name, make in BASELINES.items()} if baselines else {}),
+        }
+        protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "sample": sample, "seed": seed}
         given = given_negatives(dataset, split)
-
-        def measure(scorer: Scorer) -> RankingResult | PairResult:
-            return evaluate_by_protocol(
-                scorer,
-                dataset,
-                split,
-                given,
-                ties=ties,
-                filtered_by=filtered_by,
-                any_type=any_type,
-                sample=sample,
-                seed=seed,
-                team=team,
-            )
-
-        result = measure(NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device))
-        if baselines:
-            found = {name: measure(make(graph)).metrics for name, make in BASELINES.items()}
-            result = dataclasses.replace(result, baselines=found)  # type: ignore[arg-type]
-        return result
+        result, *others = [
+            evaluate(scorer, dataset, split, negatives=given, team=team, **protocol) for scorer in scorers.values()
+        ]
+        found = dict(zip(list(scorers)[1:], (other.metrics for other in others), strict=True))
+        return dataclasses.replace(result, baselines=found)  # type: ignore[arg-type]
 
     @property
-    def config(self) -> Config:
-        """How it was trained."""
-        return self.folder.config()
+    def graph(self) -> Graph:
+        """What it is asked on: every known fact, unless another graph was given."""
+        return self.dataset.known_graph if self.asked_on is None else self.asked_on
 
     @property
     def history(self) -> list[Validation]:
         """Every validation of the training: epoch, loss, valid metrics, seconds."""
         return read_log(self.folder.path)
 
+    def learning_curve(self) -> Any:
+        """The loss and the validation metrics over the epochs, as a matplotlib figure.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        return curves_of(self.history)
+
     @cached_property
-    def _predictor(self) -> Predictor:
+    def predictor(self) -> Predictor:
+        """The networks on the graph that is asked, with their calibrations."""
         runs = [self.folder, *self.others]
         return make_predictor(self.graph, runs, [self.dataset, *(run.dataset() for run in self.others)])
-
-    def _with_learned_relations(self, facts: object) -> Graph:
-        learned = self.dataset.train
-        graph = read_facts(facts, learned)
-        return on_known_relations(graph, learned, graph.name)
 
     def __repr__(self) -> str:
         return f"<Run {str(self.folder.path)!r}: {self.dataset.name}, asked on {len(self.graph.triplets):,} facts>"
@@ -246,13 +313,13 @@ def train(
     source: object,
     folder: str | Path | None = None,
     *,
-    config: str | Path | Mapping[str, Any] | None = None,
+    config: str | Path | Table | None = None,
     epochs: int | None = None,
     seed: int | None = None,
     types: Mapping[str, str] | str | Path | None = None,
     resume: bool = False,
     progress: bool | None = True,
-    callback: Callable[[Validation], None] | None = None,
+    callback: Listener | None = None,
 ) -> Run:
     """Train a network on a graph, a dataset, or what names or holds one.
 
@@ -264,47 +331,51 @@ def train(
         epochs: how many, instead of the configuration's.
         seed: of everything random, instead of the configuration's.
         types: the type of each entity by name, or a file of them.
-        resume: continue in the folder, from its last checkpoint.
-        progress: show it on standard error; None leaves it as it is switched for the process.
+        resume: continue from the folder's last checkpoint, if there is one.
+        progress: show it, in a terminal or a notebook; None leaves it as it is switched for the process.
         callback: is called with every validation.
     """
-    if isinstance(config, str | Path):
-        tables, origin = read_toml(Path(config)), str(config)
-    else:
-        tables, origin = dict(config or {}), "configuration"
-    overrules = {"training": {k: v for k, v in (("epochs", epochs), ("seed", seed)) if v is not None}}
-    drawn = make_config(tables, overrules, origin=origin).training.seed
-    dataset = _dataset(source, types, drawn)
     if resume and folder is None:
         raise QueryError("resume=True needs the folder of the run")
+    tables = [*configured(config), {"training": _given(epochs=epochs, seed=seed)}]
     path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
-    if resume and path.exists():
-        opened, chosen = go_on(path, dataset, tables, overrules)
-    else:
-        named = str(source) if isinstance(source, str | Path) else type(source).__name__
-        opened, chosen = begin(path, dataset, tables, overrules, source=named)
-
-    def listen(entry: Validation) -> None:
-        if progress and callback is None:
-            metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
-            sys.stderr.write(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}\n")
-        if callback is not None:
-            callback(entry)
-
+    named = str(source) if isinstance(source, str | Path) else type(source).__name__
+    start = Run.resume if resume else Run.begin
     with nullcontext() if progress is None else progress_shown(progress):
-        learn(opened, dataset, chosen, listener=listen)
-        calibrate_run(opened, dataset)
+        run = start(path, source, *tables, types=types, source=named)
+        run.train(listener=callback or (write_validation if progress else None))
     return Run.open(path)
 
 
-def _dataset(source: object, types: Mapping[str, str] | str | Path | None, seed: int) -> Dataset:
-    if isinstance(source, Graph | Dataset):
-        if types is not None:
-            raise QueryError("types belong to reading: give them to nbfnet.read or nbfnet.load")
-        return split_source(source, seed=seed)
-    if isinstance(source, str | Path):
-        return load(source, seed=seed, types=types)
-    return split_source(read(source, types=types), seed=seed)
+def _load(source: object, config: Config, types: Mapping[str, str] | str | Path | None, paper_split: bool) -> Dataset:
+    """What to learn, once it is known that the device is there: reading may take long."""
+    check_device(config.training.device)
+    options: dict[str, Any] = {} if types is None else {"types": types}
+    return load(source, seed=config.training.seed, paper_split=paper_split, **options)
+
+
+def configured(config: str | Path | Table | None) -> list[Table]:
+    """The tables of a configuration: a TOML file, checked so that an error names it, or the tables themselves."""
+    if isinstance(config, str | Path):
+        tables = read_toml(Path(config))
+        make_config(tables, origin=str(config))
+        return [tables]
+    return [] if config is None else [config]
+
+
+def write_validation(entry: Validation) -> None:
+    """One line on standard error for a validation."""
+    write_line(describe_validation(entry))
+
+
+def describe_validation(entry: Validation) -> str:
+    """A validation in one line."""
+    metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
+    return f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _require_name(role: str, name: object) -> None:

@@ -71,11 +71,11 @@ def test_files_that_are_named_exist(name: str) -> None:
 
 
 def test_what_is_missing_is_seen() -> None:
-    row = "| MESSAGE | `operators/transe.py`, `distmult.py`, `gone.py` |"
+    row = "| MESSAGE | `operators/message.py`, `aggregate.py`, `gone.py` |"
     assert missing_files(row) == {"gone.py"}
-    assert missing_files(f"{row}\n| f | `transe.py`, `model/gone.py`, `model/score.py` |") == {
+    assert missing_files(f"{row}\n| f | `message.py`, `model/gone.py`, `model/score.py` |") == {
         "gone.py",
-        "transe.py",
+        "message.py",
         "model/gone.py",
     }
     assert missing_files("`cli`: `output.py`, `native/fused_*.hpp`, `native/gone_*.hpp`") == {"native/gone_*.hpp"}

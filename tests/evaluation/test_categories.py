@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from nbfnet.evaluation.categories import CATEGORIES, relation_categories
+from nbfnet.evaluation.evaluator import CATEGORIES, relation_categories
 from nbfnet.evaluation.filtering import RankingProtocol
 from nbfnet.graph.loading import load
 from nbfnet.sampling.known_answers import KnownAnswers

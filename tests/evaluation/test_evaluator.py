@@ -8,11 +8,11 @@ import torch
 
 from nbfnet.config import ModelConfig
 from nbfnet.errors import EvaluationError
+from nbfnet.evaluation.baselines import RelationFrequency
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import RankingProtocol, facts_of
-from nbfnet.evaluation.link_ranks import rank_links
 from nbfnet.evaluation.metrics import sampled_hits
-from nbfnet.evaluation.relation_frequency import RelationFrequency
+from nbfnet.evaluation.ranks import rank_links
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.model.network import NeuralBellmanFordNetwork
 

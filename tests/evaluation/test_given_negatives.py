@@ -15,7 +15,7 @@ import nbfnet
 from nbfnet import load
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.given_negatives import evaluate_given, ogb_metrics
-from nbfnet.evaluation.link_sample import draw_links
+from nbfnet.evaluation.ranks import draw_links
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.datasets.ogb import read_biokg

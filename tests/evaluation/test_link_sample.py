@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nbfnet.errors import EvaluationError
-from nbfnet.evaluation.link_sample import draw_links, mean_interval
+from nbfnet.evaluation.ranks import draw_links, mean_interval
 
 
 def test_all_or_different_ones():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from nbfnet.evaluation.pair_metrics import PairMetrics, auroc_interval
+from nbfnet.evaluation.metrics import PairMetrics, auroc_interval
 
 few_values = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=30)
 floats = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)

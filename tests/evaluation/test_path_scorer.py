@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from nbfnet import load, read
+from nbfnet.evaluation.baselines import PathScorer
 from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.path_scorer import PathScorer
 from nbfnet.graph.splits import split
 
 PAPER = {  # AUROC and AP, table of homogeneous graph link prediction

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nbfnet.evaluation.relation_frequency import RelationFrequency
+from nbfnet.evaluation.baselines import RelationFrequency
 
 
 def test_tails_and_heads_of_a_knowledge_graph(graph_of):

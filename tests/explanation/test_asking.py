@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from nbfnet.errors import ExplanationError, UnknownNameError
-from nbfnet.explanation.asking import explain_named, rules_of
+from nbfnet.explanation.explainer import explain_named
+from nbfnet.explanation.rules import rules_of
 from nbfnet.model.message_graph import MessageGraph
-from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
-from nbfnet.prediction.isotonic import IsotonicCurve
+from nbfnet.prediction.calibration import UNCALIBRATED, Calibration, IsotonicCurve
 from nbfnet.prediction.predictor import Member
 
 NAMES, RELATIONS = ["a", "b", "c", "d", "e"], ["r", "s"]

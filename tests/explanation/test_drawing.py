@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nbfnet.explanation.drawing import draw_html, draw_svg
+from nbfnet.explanation.drawing.draw import draw_html, draw_svg
+from nbfnet.explanation.drawing.layout import spread
+from nbfnet.explanation.drawing.text_fitting import fit_lines, text_width
 from nbfnet.explanation.explanation import Explanation
-from nbfnet.explanation.layout import spread
 from nbfnet.explanation.path import ExplainedPath, PathEdge
-from nbfnet.explanation.text_fitting import fit_lines, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "br", "img", "link", "hr", "input"}

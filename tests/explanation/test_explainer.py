@@ -17,11 +17,11 @@ import torch
 import nbfnet
 from nbfnet.config import ModelConfig
 from nbfnet.errors import ExplanationError, QueryError
-from nbfnet.explanation.deletion import Deletion
-from nbfnet.explanation.distinct_edges import DistinctEdges
 from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explainer import explain
 from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.selection import Deletion
+from nbfnet.explanation.top_paths import DistinctEdges
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets

@@ -101,9 +101,7 @@ def test_an_explanation_in_words(explanation: Explanation) -> None:
     ]
     assert replace(more, paths=(path, again, again)).lines()[-1] == "  -0.260 if all 3 paths are deleted together"
     nothing = Explanation(explanation.query, 0.25, (), 0.0)
-    assert str(nothing).splitlines()[-1] == (
-        "  no path leads there: the network knows no more than what the two ends look like"
-    )
+    assert str(nothing).splitlines()[-1] == ("  no path leads there: the network judges by the two ends alone")
 
 
 def test_the_question_and_the_fact(graph: Graph) -> None:

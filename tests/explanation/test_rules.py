@@ -19,7 +19,7 @@ from nbfnet.explanation.rules import Rule, mine_rules
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
-from nbfnet.prediction.pattern_pairs import ConnectedPairs, PatternPairs
+from nbfnet.prediction.patterns import ConnectedPairs, PatternPairs
 
 PEOPLE = ["Ada", "Bob", "Cleo", "Rome", "Oslo", "Italy", "Norway"]
 RELATIONS = ["nationality", "born in", "city of"]

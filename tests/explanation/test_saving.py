@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbfnet.errors import ExplanationError, MissingExtraError
-from nbfnet.explanation.drawing import draw_html, draw_svg
+from nbfnet.explanation.drawing.draw import draw_html, draw_svg
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbfnet.explanation.short_paths import short_paths
-from nbfnet.explanation.top_paths import top_paths
+from nbfnet.explanation.top_paths import short_paths, top_paths
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Triplets
 

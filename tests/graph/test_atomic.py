@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nbfnet.errors import GraphFormatError, NbfnetError
+from nbfnet.errors import NbfnetError, WriteError
 from nbfnet.graph.atomic import new_folder, open_alone, replacing
 
 
@@ -56,7 +56,7 @@ def test_a_symbolic_link_is_neither_followed_nor_replaced(tmp_path, exists):
     if exists:
         precious.write_text("precious")
     link.symlink_to(precious)
-    with pytest.raises(GraphFormatError, match=r"symbolic link[\s\S]*precious"), replacing(link):
+    with pytest.raises(WriteError, match=r"symbolic link[\s\S]*precious"), replacing(link):
         pytest.fail("there is nothing to write to")
     assert link.is_symlink() and precious.exists() == exists
     assert not exists or precious.read_text() == "precious"
@@ -67,7 +67,7 @@ def test_what_is_not_a_file_is_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     refused = [(tmp_path / "pipe", "a pipe"), (tmp_path / "folder", "a folder"), (Path("/dev/null"), "a device")]
     for target, what in [*refused, (Path("/dev/stdout"), "symbolic link|device|pipe")]:
-        with pytest.raises(GraphFormatError, match=what), replacing(target):
+        with pytest.raises(WriteError, match=what), replacing(target):
             pytest.fail("there is nothing to write to")
     assert names(tmp_path) == ["folder", "pipe"] and (tmp_path / "pipe").is_fifo()
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbfnet.errors import GraphFormatError, NbfnetError, SplitError
+from nbfnet.errors import GraphFormatError, NbfnetError, SplitError, WriteError
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.loading import load
@@ -385,7 +385,7 @@ def test_an_inductive_dataset_becomes_a_pair_of_folders(tmp_path: Path, named: N
 def test_a_pair_is_written_both_or_not_at_all(taken: str, tmp_path: Path) -> None:
     (tmp_path / taken).mkdir()
     (tmp_path / taken / "precious").write_text("x")
-    with pytest.raises(GraphFormatError, match="exists already"):
+    with pytest.raises(WriteError, match="exists already"):
         write_folder(inductive(), tmp_path / "x")
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [taken, f"{taken}/precious"]
 
@@ -422,7 +422,7 @@ def test_spaces_around_names_are_refused_and_around_labels_left_out(bad: str, tm
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "train.txt").write_text("precious")
-    with pytest.raises(GraphFormatError, match="exists already"):
+    with pytest.raises(WriteError, match="exists already"):
         write_folder(dataset_of(GRAPHS["plain"]), tmp_path / "d")
     assert (tmp_path / "d" / "train.txt").read_text() == "precious"
 

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from nbfnet import read
-from nbfnet.graph import published_split as module
-from nbfnet.graph.published_split import published_split
-from nbfnet.graph.splits import split
+from nbfnet.graph import splits as module
+from nbfnet.graph.splits import published_split, split
 
 NUM_EDGES = 5429
 LISTINGS = json.loads(Path(module.__file__).with_name("published_splits.json").read_text(encoding="ascii")).values()

@@ -15,10 +15,8 @@ from nbfnet.kernels.backend import use_backend
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.native import native_available
-from nbfnet.operators.aggregate import Aggregate, messages_by_row, sum_by_row
-from nbfnet.operators.distmult import DistMultMessage
-from nbfnet.operators.message import Message
-from nbfnet.operators.sum import SumAggregate
+from nbfnet.operators.aggregate import Aggregate, SumAggregate, messages_by_row, sum_by_row
+from nbfnet.operators.message import DistMultMessage, Message
 
 DIM = 8
 

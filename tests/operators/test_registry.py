@@ -4,8 +4,7 @@ import pytest
 from torch import Tensor
 
 from nbfnet.errors import OperatorError, UnknownNameError
-from nbfnet.operators.distmult import DistMultMessage
-from nbfnet.operators.message import Message
+from nbfnet.operators.message import DistMultMessage, Message
 from nbfnet.operators.registry import Registry, aggregates, messages
 
 

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
+import nbfnet
 from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
-from nbfnet.prediction.calibrating import calibrate_run
 from nbfnet.prediction.calibration import Calibration, calibrate, expected_calibration_error, sigmoid, top_k
-from nbfnet.prediction.loading import calibration_of, open_predictor
+from nbfnet.prediction.members import calibrate_run, calibration_of
 from nbfnet.training.loop import train
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import resume
@@ -189,11 +189,11 @@ def test_a_better_network_drops_the_curve_of_the_one_before(things_run, tmp_path
     written = manifest.read_text()
     shutil.copy(things_run.folder.path / "manifest.json", manifest)
     for _ in range(2):  # what a process leaves that is killed after the network was written, and after the manifest
-        [member] = open_predictor([tmp_path / "run"]).members
+        [member] = nbfnet.Run.open(tmp_path / "run").predictor.members
         assert member.calibration.curve is None
         manifest.write_text(written)
     calibrate_run(folder, dataset)
-    [member] = open_predictor([tmp_path / "run"]).members
+    [member] = nbfnet.Run.open(tmp_path / "run").predictor.members
     fitted = member.calibration
     scorer = NetworkScorer(folder.network(dataset), dataset.train.message_csr)
     fresh = calibrate(scorer, dataset)

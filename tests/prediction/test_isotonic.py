@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from nbfnet.prediction.isotonic import IsotonicCurve
+from nbfnet.prediction.calibration import IsotonicCurve
 
 # A grid: scikit-learn takes values for equal that are nearly so.
 points = st.lists(st.tuples(st.integers(-20, 20), st.sampled_from([0.0, 1.0, 0.25])), min_size=1, max_size=40)

@@ -23,12 +23,11 @@ from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.prediction import missing_links as module
-from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
+from nbfnet.prediction.calibration import UNCALIBRATED, Calibration, IsotonicCurve
 from nbfnet.prediction.candidate_pairs import CandidatePairs, propose
-from nbfnet.prediction.connecting_patterns import ConnectingPatterns
-from nbfnet.prediction.isotonic import IsotonicCurve
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import make_predictor
 from nbfnet.prediction.missing_links import MissingLinks, missing_links
+from nbfnet.prediction.patterns import ConnectingPatterns
 from nbfnet.prediction.predictor import Member, Predictor
 
 Fact = tuple[int, int, int]

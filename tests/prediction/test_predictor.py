@@ -10,10 +10,10 @@ import torch
 
 import nbfnet
 from nbfnet.evaluation.filtering import RankingProtocol
-from nbfnet.evaluation.link_ranks import rank_links
+from nbfnet.evaluation.ranks import rank_links
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.inverse import with_inverses
-from nbfnet.prediction.loading import make_predictor
+from nbfnet.prediction.members import make_predictor
 
 EVERYTHING = 10_000
 

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from nbfnet.errors import SamplingError
 from nbfnet.graph.triplets import Triplets
-from nbfnet.sampling.pair_negatives import PairNegatives
+from nbfnet.sampling.negatives import PairNegatives
 
 
 def edges(rows):

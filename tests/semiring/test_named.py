@@ -6,9 +6,8 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.semiring import named
-from nbfnet.semiring.catalog import katz
+from nbfnet.semiring.catalog import METHODS, katz
 from nbfnet.semiring.edge_selection import EdgeSelection
-from nbfnet.semiring.methods import METHODS
 from nbfnet.semiring.weighted_edges import WeightedEdges
 
 NAMES = ["aspirin", "headache", "fever", "ibuprofen", "tree"]

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbfnet.semiring import spectral_radius as module
-from nbfnet.semiring.components import strong_components
-from nbfnet.semiring.spectral_radius import spectral_radius
+from nbfnet.semiring.spectral_radius import spectral_radius, strong_components
 
 
 def dense(edges):

@@ -13,10 +13,10 @@ import pytest
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.training.checkpoint import read_tensors
 from nbfnet.training.loop import train
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, resume
-from nbfnet.training.tensor_file import read_tensors
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,7 @@ import torch
 from nbfnet.config import ModelConfig
 from nbfnet.errors import RunFolderError
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.training.checkpoint import FILE, Progress, load_checkpoint, save_checkpoint
-from nbfnet.training.tensor_file import read_tensors, write_tensors
+from nbfnet.training.checkpoint import FILE, Progress, load_checkpoint, read_tensors, save_checkpoint, write_tensors
 
 
 def make(seed=0, dim=4):

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from nbfnet.errors import RunFolderError
+from nbfnet.training.checkpoint import read_tensors
 from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.tensor_file import read_tensors
 
 TIMEOUT = 180  # seconds; a busy machine must not fail a test
 FILES = {"manifest.json", "model.safetensors", "data", "log.jsonl", "checkpoint.safetensors"}

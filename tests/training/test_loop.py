@@ -21,11 +21,11 @@ from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.triplets import Triplets
+from nbfnet.training.checkpoint import read_tensors, write_tensors
 from nbfnet.training.loop import train
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin
 from nbfnet.training.step import Optimization
-from nbfnet.training.tensor_file import read_tensors, write_tensors
 
 
 @pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])

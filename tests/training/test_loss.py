@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from nbfnet.training.loss import link_loss, negative_weights
+from nbfnet.training.step import link_loss, negative_weights
 
 
 def plain(row, temperature):

@@ -125,7 +125,7 @@ def test_a_training_that_is_finished_is_left_as_it_is(learn, tmp_path, knowledge
 def test_a_folder_without_its_checkpoint(learn, tmp_path, knowledge):
     learn(tmp_path / "run", knowledge, epochs=1)
     (tmp_path / "run" / "checkpoint.safetensors").unlink()
-    with pytest.raises(RunFolderError, match=r"no checkpoint\.safetensors to go on from"):
+    with pytest.raises(RunFolderError, match=r"no checkpoint\.safetensors to resume from"):
         resume(tmp_path / "run", knowledge)
 
 

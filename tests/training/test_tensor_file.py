@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from nbfnet.errors import NbfnetError, RunFolderError
-from nbfnet.training.tensor_file import KEY, read_tensors, write_tensors
+from nbfnet.training.checkpoint import KEY, read_tensors, write_tensors
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "b.weight": torch.tensor([1.5, -2.0]), "empty": torch.zeros(0)}
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command, one place for errors and exit codes."""
+"""The command line: one file per command, one place for errors and exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbfnet.errors import NbfnetError, closest
 from nbfnet.progress import leads, show_progress
 from nbfnet.training.interrupt import Terminated, interruptible, raise_terminated
 
-# Each command with what the help page says about it, so that the page needs no module of a command.
+# Each command with its line on the help page, so that the page does not load the commands.
 COMMANDS = {
     "demo": "Learn, ask and explain a graph of countries and cities.",
     "data": "List known datasets; check, describe, split, convert graphs.",
@@ -51,7 +51,7 @@ class _Commands(TyperGroup):
         """The command that is called, with the arguments for it."""
         name, *rest = args
         if name not in COMMANDS:
-            if ctx.resilient_parsing:  # a shell asks how it could go on
+            if ctx.resilient_parsing:  # a shell asks for completions
                 return None, None, args
             near = "".join(f" Did you mean {close!r}?" for close in closest(name, list(COMMANDS), limit=1))
             ctx.fail(f"No such command {name!r}.{near}")

@@ -35,7 +35,7 @@ def check_source(source: str, reading: Reading) -> dict[str, Any]:
 
 
 def _first_error(source: str, reading: Reading) -> GraphFormatError | None:
-    """What is wrong with the first bad line: where all lines are bad, leaving them out leaves nothing to say."""
+    """What is wrong with the first bad line: where all lines are bad, none is left to report."""
     try:
         read_source(source, reading)
     except GraphFormatError as error:

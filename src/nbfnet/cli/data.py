@@ -18,7 +18,7 @@ from nbfnet.graph.atomic import check_is_new
 from nbfnet.graph.datasets.registry import RegistryEntry, known_datasets, locate
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.loading import split_source
+from nbfnet.graph.loading import load
 from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
 
@@ -81,7 +81,7 @@ def info(
 @app.command()
 @reads_source()
 def check(source: Source, json: Json = False, *, reading: Reading) -> None:
-    """List what is odd about a source, and how to mend it.
+    """List what is odd about a source, and how to fix it.
 
     Nothing is written. The exit code is 0 if it can be read, and 2 if not; then the lines that cannot are listed.
     """
@@ -150,7 +150,7 @@ def _whereabouts(entry: RegistryEntry) -> Path | None:
 
 def _split(opened: Graph | Dataset, seed: int, paper_split: bool) -> Dataset:
     with stage("splitting"):
-        return split_source(opened, seed=seed, paper_split=paper_split)
+        return load(opened, seed=seed, paper_split=paper_split)
 
 
 def _report_written(dataset: Dataset, folder: Path, json: bool) -> None:

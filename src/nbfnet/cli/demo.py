@@ -27,17 +27,16 @@ _TESTED = 300  # links
 def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
     """Learn, ask and explain a graph of countries and cities.
 
-    Takes about a minute on two cores. A second call continues with what is there.
+    Takes about a minute on two cores. A second call uses the network that the first one trained.
     """
     from nbfnet.graph.loading import load
-    from nbfnet.run import Run, train
+    from nbfnet.run import Run
 
     world = load("world")
     path = output / "run"
     if not json:
         _print_graph(world)
-    begun = path.exists()
-    train(world, path, config=None if begun else _QUICK, resume=begun, progress=None, callback=report_validation)
+    Run.resume(path, world, *([] if path.exists() else [_QUICK]), source="world").train(listener=report_validation)
     run = Run.open(path, train_only=True)  # so that held-out links are still to be found
     result = run.evaluate(sample=_TESTED, baselines=True)
     metrics = {"this network": result.metrics.to_dict()}

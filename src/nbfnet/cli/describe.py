@@ -81,7 +81,7 @@ def list_names(dataset: Dataset) -> dict[str, Any]:
 
 
 def print_names(document: dict[str, Any]) -> None:
-    """The same for people; a homogeneous graph's one relation has no name worth listing."""
+    """The same for people; the single relation of a homogeneous graph is not listed."""
     if document["kind"] != "homogeneous":
         print_text(f"relations: {_listed(document['relation_names'])}")
     if "type_names" in document:

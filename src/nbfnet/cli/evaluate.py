@@ -10,11 +10,13 @@ import typer
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy
+from nbfnet.semiring.catalog import METHODS
 
-SplitOption = Annotated[Split, typer.Option("--split", help="Whose links are asked.")]
+_BASELINES = ", ".join(method.title for method in METHODS.values() if method.baseline)
+SplitOption = Annotated[Split, typer.Option("--split", help="Which links to ask: the test links or the valid links.")]
 Ties = Annotated[
     TiePolicy,
-    typer.Option(help="Where candidates with the answer's score stand: half before it, behind it, before it."),
+    typer.Option(help="How candidates with the same score as the answer count: half of them before it, none, or all."),
 ]
 FilterOption = Annotated[
     Filter,
@@ -28,11 +30,9 @@ AnyType = Annotated[
     bool, typer.Option("--any-type", help="Rank entities of every type, also where they cannot be the answer.")
 ]
 Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, instead of the run's own.")]
-Baselines = Annotated[
-    bool, typer.Option("--baselines", help="Evaluate Katz, PageRank, distance and relation frequency.")
-]
+Baselines = Annotated[bool, typer.Option("--baselines", help=f"Evaluate {_BASELINES} and relation frequency too.")]
 SampleSize = Annotated[
-    int | None, typer.Option("--sample", metavar="NUMBER", min=1, help="Ask so many links, drawn by the seed.")
+    int | None, typer.Option("--sample", metavar="NUMBER", min=1, help="Ask only so many links, drawn by the seed.")
 ]
 
 
@@ -51,10 +51,10 @@ def evaluate(
 ) -> None:
     """Evaluate a trained network.
 
-    A knowledge graph's links are ranked against all entities, both ways and filtered; where entities have types,
-    against those that can be the answer. A homogeneous graph's links are told from pairs without an edge, and
-    ogbl-biokg's are ranked against the negatives that it gives, as OGB does. Under torchrun several processes share the
-    work.
+    The links of a knowledge graph are ranked against all entities, both ways and filtered; where entities have types,
+    against those that can be the answer. The links of a homogeneous graph are compared with pairs without an edge, and
+    those of ogbl-biokg are ranked against the negatives that come with it, as OGB does. Under torchrun several
+    processes share the work.
     """
     from nbfnet.distributed import gather_team
     from nbfnet.run import Run

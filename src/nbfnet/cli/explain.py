@@ -9,6 +9,7 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, MoreFacts, RunArgument, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
+from nbfnet.cli.sources import open_run
 from nbfnet.explanation.explanation import Asked, Explanation
 
 Head = Annotated[str, typer.Argument(metavar="HEAD", help="The head of the link to explain.")]
@@ -56,15 +57,13 @@ def explain(
     Each path is listed with how the score changes when its facts are deleted, the path that the network relies on most
     first. If the link is a fact already, it is hidden first, as in training.
     """
-    from nbfnet.explanation.asking import explain_named
-    from nbfnet.explanation.saving import PICTURES, check_format, save_explanation
-    from nbfnet.prediction.loading import open_predictor
+    from nbfnet.explanation.drawing.saving import PICTURES, check_format, save_explanation
 
     pictures = [(file, check_format(file, PICTURES)) for file in picture or ()]
     pictures += [(file, form) for file, form in ((svg, ".svg"), (html, ".html")) if file is not None]
-    predictor = open_predictor([run], facts, more_facts, train_only=train_only)
+    opened = open_run([run], facts, more_facts, train_only=train_only)
     link = (head, None, relation) if tail is None else (head, relation, tail)
-    explanation = explain_named(predictor.members[0], *link, asked=asked, k=count, beam=beam)
+    explanation = opened.explain(*link, asked=asked, k=count, beam=beam)
     for file, form in pictures:
         save_explanation(explanation, file, form)
     print_json(explanation.to_dict()) if json else print_explanation(explanation)

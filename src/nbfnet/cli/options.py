@@ -41,7 +41,9 @@ class Reading:
 
     delimiter: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="What separates columns; tab, space and comma may be words."),
+        typer.Option(
+            metavar="CHARACTER", help="What separates columns; 'tab', 'space' and 'comma' may be written as words."
+        ),
     ] = None
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line names the columns.")
@@ -54,7 +56,8 @@ class Reading:
         ),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of text that is not UTF-8, such as latin-1, cp1252 or utf-16.")
+        str | None,
+        typer.Option(metavar="NAME", help="The encoding of text that is not UTF-8, such as latin-1, cp1252 or utf-16."),
     ] = None
     skip_bad_lines: Annotated[
         bool, typer.Option("--skip-bad-lines", help="Leave out lines that cannot be read, and say how many.")
@@ -63,15 +66,15 @@ class Reading:
         bool, typer.Option("--directed", help="Two columns: keep the direction of edges, as facts of one relation.")
     ] = False
     names: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Readable names, one a line: entity TAB readable name.")
+        Path | None, typer.Option(metavar="FILE", help="Readable names, one per line: entity TAB readable name.")
     ] = None
     types: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Types of entities, one a line: entity TAB type.")
+        Path | None, typer.Option(metavar="FILE", help="Types of entities, one per line: entity TAB type.")
     ] = None
     test_graph: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Test on this graph of unseen entities: its train are facts, its test links."
+            metavar="FOLDER", help="Test on this graph of unseen entities: a folder of facts (train) and links (test)."
         ),
     ] = None
 

@@ -13,8 +13,8 @@ from nbfnet.cli.sources import open_graph
 from nbfnet.errors import ParameterError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.progress import stage
+from nbfnet.semiring.catalog import METHODS, path_method
 from nbfnet.semiring.edge_selection import EdgeSelection
-from nbfnet.semiring.methods import METHODS, path_method
 from nbfnet.semiring.named import Step, closest_nodes, path
 from nbfnet.semiring.semiring import PLUS_TIMES
 
@@ -125,11 +125,12 @@ def _finite(score: float) -> float | None:
 
 
 def _parameters(method: str, beta: float | None, alpha: float | None) -> dict[str, float]:
-    given = {"beta": (beta, "katz"), "alpha": (alpha, "ppr")}
-    for name, (value, owner) in given.items():
-        if value is not None and method != owner:
+    given = {name: value for name, value in (("beta", beta), ("alpha", alpha)) if value is not None}
+    for name in given:
+        owner = next(known.name for known in METHODS.values() if known.parameter == name)
+        if method != owner:
             raise ParameterError(f"--{name} belongs to the method {owner!r}, not to {method!r}: leave it out")
-    return {name: value for name, (value, _) in given.items() if value is not None}
+    return given
 
 
 def _weights(stated: list[str]) -> dict[str, float]:

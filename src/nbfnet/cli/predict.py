@@ -11,13 +11,14 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, MoreFacts, TrainOnly
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
+from nbfnet.cli.sources import open_run
 
 if TYPE_CHECKING:
     from nbfnet.explanation.explanation import Asked
     from nbfnet.graph.graph import Graph
     from nbfnet.prediction.answers import Answers
-    from nbfnet.prediction.predictor import Predictor
     from nbfnet.prediction.query_file import Query
+    from nbfnet.run import Run
 
 Runs = Annotated[
     list[Path],
@@ -27,7 +28,7 @@ Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="The he
 Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="The relation of the asked links.")]
 Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The tail of the asked links.")]
 Count = Annotated[
-    int, typer.Option("-k", metavar="NUMBER", min=1, help="How many new answers; known ones are listed besides.")
+    int, typer.Option("-k", metavar="NUMBER", min=1, help="How many new answers; known ones are listed as well.")
 ]
 ExcludeKnown = Annotated[bool, typer.Option("--exclude-known", help="Leave out the facts of the graph.")]
 AnyType = Annotated[
@@ -84,13 +85,12 @@ def predict(
 
     With --all nothing is asked: the most probable links that the graph does not have are listed.
 
-    On other facts nothing is trained again: entities may be new, relations not. An interrupted file of queries is
+    With other facts nothing is trained again: entities may be new, relations may not. An interrupted file of queries is
     resumed by the same command.
     """
     from nbfnet.errors import QueryError
     from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
-    from nbfnet.prediction.asking import Wanted, ask
-    from nbfnet.prediction.loading import open_predictor
+    from nbfnet.prediction.asking import Wanted
     from nbfnet.prediction.query_file import Query, read_candidates, read_queries
 
     if all_ and (head or tail or queries or candidates or seen or type_):
@@ -101,28 +101,28 @@ def predict(
         raise QueryError("--shard is for a file of queries: give --queries FILE")
     if output is not None:
         check_format(output)
-    predictor = open_predictor(runs, facts, more_facts, train_only=train_only)
+    run = open_run(runs, facts, more_facts, train_only=train_only)
     if all_:
-        _list_missing(predictor, relation, count, minutes, any_type, reasons, output, json)
+        _list_missing(run, relation, count, minutes, any_type, reasons, output, json)
         return
-    listed = None if candidates is None else read_candidates(candidates, predictor.graph)
+    listed = None if candidates is None else read_candidates(candidates, run.graph)
     wanted = Wanted(count, exclude_known, any_type, seen, tuple(type_ or ()), listed)
     asked = [(1, Query(head, relation, tail))]
     if queries is not None:
-        asked = list(enumerate(read_queries(queries, predictor.graph), start=1))
+        asked = list(enumerate(read_queries(queries, run.graph), start=1))
         for number, query in asked if wanted.restricts_entities else ():
             if query.relation is None:
                 raise QueryError(
                     f"query {number} asks for a relation, and types, candidates and --seen choose entities"
                 )
     if output is None:
-        answers = ask(predictor, head, relation, tail, wanted)
-        rows = _rows(predictor, answers, reasons)
-        print_json(_document(answers, rows)) if json else _print(answers, rows, predictor.graph)
+        answers = run.ask(head, relation, tail, wanted)
+        rows = _rows(run, answers, reasons)
+        print_json(_document(answers, rows)) if json else _print(answers, rows, run.graph)
         return
 
     def answer(query: Query) -> list[dict[str, Any]]:
-        return _rows(predictor, ask(predictor, query.head, query.relation, query.tail, wanted), reasons)
+        return _rows(run, run.ask(query.head, query.relation, query.tail, wanted), reasons)
 
     part = asked[parse_shard(shard, len(asked))]
     identity = _identity([*runs, facts, more_facts, queries], wanted, asked[0], reasons, train_only, shard)
@@ -136,7 +136,7 @@ def predict(
 
 
 def _list_missing(
-    predictor: Predictor,
+    run: Run,
     relation: str | None,
     count: int,
     minutes: float,
@@ -146,31 +146,26 @@ def _list_missing(
     json: bool,
 ) -> None:
     from nbfnet.prediction.answer_file import write_links
-    from nbfnet.prediction.missing_links import missing_links
 
-    graph = predictor.graph
-    asked = None if relation is None else graph.relations.find(relation)
-    found = missing_links(predictor, count, relation=asked, seconds=60 * minutes, any_type=any_type)
-    rows: list[dict[str, Any]] = [
-        {"rank": rank, **link._asdict()} for rank, link in enumerate(found.named(graph), start=1)
-    ]
+    found = run.missing_links(count, relation=relation, minutes=minutes, any_type=any_type)
+    rows: list[dict[str, Any]] = [{"rank": rank, **link._asdict()} for rank, link in enumerate(found, start=1)]
     for row in rows:
         del row["known"]
         if reasons:
-            row["reason"] = _reason(predictor, row["head"], row["relation"], row["tail"], "tail")
+            row["reason"] = _reason(run, row["head"], row["relation"], row["tail"], "tail")
     if output is not None:
         write_links(output, rows, reasons=reasons)
-    how = {name: getattr(found, name) for name in ("proposed", "scored", "complete", "exhaustive", "seconds")}
+    how = found.how
     if json:
         print_json({"links": rows, **how, **({} if output is None else {"output": str(output)})})
         return
     if output is not None:
         print_text(f"{output}: {len(rows):,} missing {'link' if len(rows) == 1 else 'links'}")
     else:
-        _print_links(rows, graph)
-    looked = f"{found.scored:,} {'pairs' if found.exhaustive else 'candidates from paths'} scored"
-    more = "" if found.complete else "; there was no time for all of them, --minutes gives more"
-    report_note(f"{looked} in {found.seconds:.0f} s{more}")
+        _print_links(rows, run.graph)
+    looked = f"{how['scored']:,} {'pairs' if how['exhaustive'] else 'candidates from paths'} scored"
+    more = "" if how["complete"] else "; there was no time for all of them, --minutes gives more"
+    report_note(f"{looked} in {how['seconds']:.0f} s{more}")
 
 
 def _print_links(rows: list[dict[str, Any]], graph: Graph) -> None:
@@ -193,20 +188,18 @@ def _print_links(rows: list[dict[str, Any]], graph: Graph) -> None:
     print_table(cells, columns)
 
 
-def _reason(predictor: Predictor, head: str, relation: str, tail: str, asked: Asked) -> str | None:
+def _reason(run: Run, head: str, relation: str, tail: str, asked: Asked) -> str | None:
     """The most important path behind a link, in words."""
-    from nbfnet.explanation.asking import explain_named
-
-    paths = explain_named(predictor.members[0], head, relation, tail, asked=asked, k=1).paths
+    paths = run.explain(head, relation, tail, asked=asked, k=1).paths
     return str(paths[0]) if paths else None
 
 
-def _rows(predictor: Predictor, answers: Answers, reasons: bool) -> list[dict[str, Any]]:
+def _rows(run: Run, answers: Answers, reasons: bool) -> list[dict[str, Any]]:
     """The rows of a query's answers, with the most important path of each if reasons are wanted."""
     rows = answers.rows()
     for row in rows if reasons else ():
         link = {**{role: row[role] for role in ("head", "relation", "tail")}, answers.asked: row["answer"]}
-        row["reason"] = _reason(predictor, **link, asked="head" if answers.asked == "head" else "tail")
+        row["reason"] = _reason(run, **link, asked="head" if answers.asked == "head" else "tail")
     return rows
 
 

@@ -18,7 +18,9 @@ Runs = Annotated[
 ]
 Hours = Annotated[
     float | None,
-    typer.Option("--hours", metavar="NUMBER", min=0, help="Train each run for so long in all, then evaluate it."),
+    typer.Option(
+        "--hours", metavar="NUMBER", min=0, help="Train each run for so many hours in total, then evaluate it."
+    ),
 ]
 Results = Annotated[Path, typer.Option("--results", metavar="FOLDER", help="Where to write the result as a JSON file.")]
 
@@ -39,21 +41,18 @@ def reproduce(
     from nbfnet.config import make_config, read_toml
     from nbfnet.distributed import gather_team
     from nbfnet.graph.atomic import replacing
-    from nbfnet.prediction.calibrating import calibrate_run
+    from nbfnet.reproduction import Reproduction
     from nbfnet.strict_json import strict_json
-    from nbfnet.training.reproduction import Reproduction
     from nbfnet.training.start import check_device
 
     config = make_config(read_toml(experiment), origin=str(experiment))
     reproduction = Reproduction(experiment.stem, config, runs)
     published = reproduction.publication
     report_note(f"{experiment.stem}: {published.source}, seeds {', '.join(map(str, published.seeds))}")
-    results.mkdir(parents=True, exist_ok=True)  # where this cannot be, it is said before hours of training
+    results.mkdir(parents=True, exist_ok=True)  # if this fails, it should fail before hours of training
     check_device(config.training.device)
     with gather_team(config.training.device) as team:
-        document = reproduction.run(
-            listener=report_validation, finish=calibrate_run, epochs=epochs, hours=hours, team=team
-        )
+        document = reproduction.run(listener=report_validation, epochs=epochs, hours=hours, team=team)
         if team.leads:
             with replacing(results / f"{experiment.stem}.json") as partial:
                 partial.write_text(strict_json(document, indent=2) + "\n", encoding="utf-8")

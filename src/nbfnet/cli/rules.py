@@ -8,6 +8,7 @@ import typer
 
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
+from nbfnet.cli.sources import open_run
 from nbfnet.explanation.rules import RuleOrder
 
 Relation = Annotated[
@@ -19,7 +20,9 @@ Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How man
 MinSupport = Annotated[
     int, typer.Option(metavar="NUMBER", min=1, help="Leave out rules that fewer of the explained facts rely on.")
 ]
-Sort = Annotated[RuleOrder, typer.Option(metavar="support|confidence|lift", help="What the first rules have most of.")]
+Sort = Annotated[
+    RuleOrder, typer.Option(metavar="support|confidence|lift", help="What the rules are sorted by, greatest first.")
+]
 
 
 def rules(
@@ -39,17 +42,12 @@ def rules(
     Facts of the relation, drawn by the seed, are explained. A rule's support is how many of them rely on it, its
     confidence how often it holds in the graph, and its lift how many times more often than by chance.
     """
-    from nbfnet.explanation.asking import find_relation, rules_of
-    from nbfnet.prediction.loading import open_predictor
-
-    member = open_predictor([run], facts, train_only=train_only).members[0]
-    graph = member.graph
-    name = graph.relations[find_relation(graph, relation)]
-    found = rules_of(member, name, predictions=predictions, k=count, min_support=min_support, sort=sort, seed=seed)
+    opened = open_run([run], facts, train_only=train_only)
+    found = opened.rules(relation, predictions=predictions, k=count, min_support=min_support, sort=sort, seed=seed)
     if json:
-        print_json({"relation": name, "rules": [rule.to_dict() for rule in found]})
+        print_json(found.to_dict())
         return
-    print_title(f"Rules for {name}")
+    print_title(f"Rules for {found.relation}")
     if not found:
         no_path = "none: no path leads from the one end of its facts to the other"
         print_text(no_path if min_support == 1 else f"none has a support of {min_support}; lower --min-support")

@@ -1,12 +1,19 @@
-"""Opening what a user names as SOURCE."""
+"""Opening what a user names as SOURCE or RUN."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nbfnet.cli.options import Reading
 from nbfnet.cli.output import report_note
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import open_source
 from nbfnet.graph.reading.findings import Finding
+
+if TYPE_CHECKING:
+    from nbfnet.run import Run
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # separators that are hard to type in a shell
 
@@ -43,3 +50,14 @@ def findings_of(opened: Graph | Dataset) -> list[Finding]:
     """What was odd about a source, test graph included."""
     graphs = [opened] if isinstance(opened, Graph) else [opened.train, opened.test_graph]
     return [finding for graph in graphs if graph is not None for finding in graph.findings]
+
+
+def open_run(
+    runs: Sequence[Path], facts: Path | None = None, more_facts: Path | None = None, *, train_only: bool = False
+) -> Run:
+    """The run folders that a user named, asked on the facts that the options say."""
+    from nbfnet.run import Run  # PyTorch takes a second to load
+
+    run = Run.open(*runs, train_only=train_only)
+    run = run if facts is None else run.on(facts)
+    return run if more_facts is None else run.with_facts(more_facts)

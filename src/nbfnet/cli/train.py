@@ -13,11 +13,10 @@ from nbfnet.cli.options import Json, PaperSplit, Reading, Source, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 
 if TYPE_CHECKING:
-    from nbfnet.config import Config
     from nbfnet.graph.graph import Dataset
-    from nbfnet.training.run_folder import RunFolder
+    from nbfnet.run import Run
 
-Run = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to resume.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="The run folder to write, or to resume.")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="A TOML file, as in experiments/.")]
 Settings = Annotated[
     list[str] | None,
@@ -35,7 +34,7 @@ Plot = Annotated[bool, typer.Option("--plot", help="Draw the learning curves int
 @reads_source()
 def train(
     source: Source,
-    output: Run,
+    output: Output,
     config: ConfigFile = None,
     settings: Settings = None,
     continues: Resume = False,
@@ -50,67 +49,47 @@ def train(
     """Train a network on a graph.
 
     What is not configured is chosen from the graph, and printed. A graph that comes without a split is split by the
-    seed. Training ends early when validation finds no better network. Ctrl-C stops with a checkpoint, and --resume
+    seed. Training ends early when validation no longer improves. Ctrl-C stops with a checkpoint, and --resume
     continues from it, also after a kill. Under torchrun several processes share the work.
     """
     from nbfnet.cli.sources import open_graph
-    from nbfnet.config import make_config, parse_settings
+    from nbfnet.config import parse_settings
     from nbfnet.distributed import gather_team
-    from nbfnet.graph.loading import split_source
-    from nbfnet.prediction.calibrating import calibrate_run
-    from nbfnet.training.curves import draw_curves, require_matplotlib
-    from nbfnet.training.loop import train as learn
-    from nbfnet.training.run_folder import RunFolder
-    from nbfnet.training.start import begin, check_device, resume
+    from nbfnet.run import Run, configured
+    from nbfnet.training.log import draw_curves, require_matplotlib
+    from nbfnet.training.start import check_device, stated_config
 
     if plot:
         require_matplotlib()
-    tables = [*([_read(config)] if config else []), parse_settings(settings or []), _numbers(epochs, seed)]
+    numbers = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
+    tables = [*configured(config), parse_settings(settings or []), {"training": numbers}]
     if continues and not output.exists():
-        report_note(f"there is no run in {output} yet: starting one")  # killed before there was one, perhaps
+        report_note(f"there is no run in {output} yet: starting one")  # perhaps it was killed before it made the folder
         continues = False
-    before = [RunFolder.open(output).config().model_dump(mode="json")] if continues else []
-    asked = make_config(*before, *tables).training
-    check_device(asked.device)
+    device = stated_config(output if continues else None, *tables).training.device
+    check_device(device)
     opened = open_graph(source, reading)
-    dataset = split_source(opened, seed=asked.seed, paper_split=paper_split)
-    with gather_team(asked.device) as team:
-        if continues:
-            folder, chosen = resume(output, dataset, *tables)
-        else:
-            folder, chosen = begin(output, dataset, *tables, team=team, source=source, command=shlex.join(sys.argv))
+    with gather_team(device) as team:
+        start = Run.resume if continues else Run.begin
+        note = {"source": source, "command": shlex.join(sys.argv)}
+        run = start(output, opened, *tables, paper_split=paper_split, team=team, **note)
         if team.leads:
-            _report_start(folder, dataset, chosen)
+            _report_start(run)
         try:
-            learn(folder, dataset, chosen, team=team, listener=report_validation)
+            run.train(listener=report_validation, team=team)
         except KeyboardInterrupt:
             report_note("stopped with a checkpoint; the same command with --resume continues")
             raise
         if team.leads:
-            calibrate_run(folder, dataset)
             if plot:
-                draw_curves(folder.path)
-            _report_end(folder, dataset, chosen, json)
+                draw_curves(output)
+            _report_end(run, json)
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """A configuration file, checked by itself so that an error names it."""
-    from nbfnet.config import make_config, read_toml
-
-    table = read_toml(file)
-    make_config(table, origin=str(file))
-    return table
-
-
-def _numbers(epochs: int | None, seed: int | None) -> dict[str, Any]:
-    """What --epochs and --seed say, as a table of a configuration."""
-    given = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
-    return {"training": given} if given else {}
-
-
-def _report_start(folder: RunFolder, dataset: Dataset, config: Config) -> None:
+def _report_start(run: Run) -> None:
     from nbfnet.training.checkpoint import read_progress
 
+    dataset, config = run.dataset, run.config
     report_note(f"{dataset.name}: {dataset.kind}, {dataset.train.num_nodes:,} entities, split {dataset.split}")
     if dataset.train.triplets.weight is not None:
         report_note("the graph's weights are for 'nbfnet paths': a network learns from its links alone")
@@ -118,8 +97,8 @@ def _report_start(folder: RunFolder, dataset: Dataset, config: Config) -> None:
         report_note("there are no valid links: the network of the last epoch is kept")
     elif len(dataset.valid) < _FEW_VALID:
         links = "link chooses" if len(dataset.valid) == 1 else "links choose"
-        report_note(f"only {len(dataset.valid)} valid {links} the network: its figures are mostly luck")
-    if (stands := read_progress(folder.path)).step:
+        report_note(f"only {len(dataset.valid)} valid {links} the network: its metrics are mostly luck")
+    if (stands := read_progress(run.folder.path)).step:
         report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1} of {config.training.epochs}")
     for section in ("model", "training"):
         table = getattr(config, section).model_dump()
@@ -132,16 +111,15 @@ def _plain(value: object) -> object:
 
 def report_validation(entry: dict[str, Any]) -> None:
     """One line on standard error for each validation."""
-    metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
-    report_note(f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}")
+    from nbfnet.run import describe_validation
+
+    report_note(describe_validation(entry))
 
 
-def _report_end(folder: RunFolder, dataset: Dataset, config: Config, json: bool) -> None:
-    from nbfnet.training.log import read_log
-
-    best, log = folder.manifest["metrics"], read_log(folder.path)
-    if log and log[-1]["epoch"] < config.training.epochs:
-        patience = f"{config.training.patience} validations"
+def _report_end(run: Run, json: bool) -> None:
+    dataset, folder, best, log = run.dataset, run.folder, run.folder.manifest["metrics"], run.history
+    if log and log[-1]["epoch"] < run.config.training.epochs:
+        patience = f"{run.config.training.patience} validations"
         report_note(f"stopped after epoch {log[-1]['epoch']:.4g}: the last {patience} found no better network")
     if best and learned_nothing(best["valid"], dataset):
         report_note(

@@ -1,4 +1,4 @@
-"""The evaluator: every link of a split is asked both ways and ranked, or told from pairs without an edge."""
+"""evaluate: every link of a split is asked both ways and ranked, or compared with pairs without an edge."""
 
 from __future__ import annotations
 
@@ -8,16 +8,42 @@ import numpy as np
 
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
-from nbfnet.evaluation.categories import CATEGORIES, relation_categories
 from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split, TiePolicy
-from nbfnet.evaluation.link_ranks import LinkRanks, rank_links
-from nbfnet.evaluation.link_sample import draw_links
+from nbfnet.evaluation.given_negatives import evaluate_given
 from nbfnet.evaluation.pair_evaluator import evaluate_pairs
+from nbfnet.evaluation.ranks import LinkRanks, draw_links, rank_links
 from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, describe_sample
 from nbfnet.evaluation.scorer import Scorer
+from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
+from nbfnet.graph.inverse import split_by_direction, with_inverse_count
 from nbfnet.graph.triplets import Int32
 from nbfnet.progress import stage
+from nbfnet.sampling.known_answers import KnownAnswers
+
+CATEGORIES = ("1-to-1", "1-to-N", "N-to-1", "N-to-N")
+THRESHOLD = 1.5  # from this average on, a side counts as many
+
+
+def relation_categories(known: KnownAnswers) -> list[str | None]:
+    """The category of each relation (inverses not counted), or None for a relation without a fact.
+
+    A relation has N tails if its facts have on average at least 1.5 tails per head, and N heads if they have at least
+    1.5 heads per tail; a fact that is listed twice counts once.
+    """
+    counts = with_inverse_count(known.num_relations)
+    relation_of_row = known.relation_of_rows()
+    answers = np.diff(known.begin)[: len(relation_of_row)]
+    facts = np.bincount(relation_of_row, weights=answers, minlength=counts)
+    rows = np.bincount(relation_of_row, minlength=counts)
+    average = facts / np.maximum(rows, 1)  # of a relation the tails per head, of its inverse the heads per tail
+    tails, heads = split_by_direction(average)
+    return [_category(h, t) if t else None for h, t in zip(heads, tails, strict=True)]
+
+
+def _category(heads_per_tail: float, tails_per_head: float) -> str:
+    many_heads, many_tails = heads_per_tail >= THRESHOLD, tails_per_head >= THRESHOLD
+    return CATEGORIES[2 * many_heads + many_tails]
 
 
 def evaluate(
@@ -25,6 +51,7 @@ def evaluate(
     dataset: Dataset,
     split: Split = "test",
     *,
+    negatives: GivenNegatives | None = None,
     ties: TiePolicy = "realistic",
     filtered_by: Filter = "known",
     any_type: bool = False,
@@ -33,12 +60,16 @@ def evaluate(
     batch_size: int = 64,
     team: Team = ALONE,
 ) -> RankingResult | PairResult:
-    """Evaluate a scorer on a dataset's split: a knowledge graph is ranked, a homogeneous graph's pairs are told apart.
+    """Evaluate a scorer on a dataset's split, by the protocol of the dataset.
+
+    The links of a knowledge graph are ranked, against the negatives that come with the dataset if there are any. The
+    links of a homogeneous graph are compared with pairs without an edge.
 
     Args:
         scorer: scores on the graph that the split is asked on, ``facts_of(dataset, split)``.
         dataset: the links and their facts.
         split: whose links are asked.
+        negatives: what to rank against instead of all entities; nothing is filtered then.
         ties: where negatives with the answer's score stand; pairs that tie count half.
         filtered_by: which answers are not negatives, see ``RankingProtocol``.
         any_type: rank entities of every type, also of types that the relation does not have on that side.
@@ -55,6 +86,8 @@ def evaluate(
         if ties != "realistic":
             raise EvaluationError(f"ties can be {ties} only in a ranking: pairs that tie count half; leave it out")
         return evaluate_pairs(scorer, dataset, split, sample=sample, seed=seed, batch_size=batch_size, team=team)
+    if negatives is not None:
+        return evaluate_given(scorer, dataset, split, negatives, ties=ties, sample=sample, seed=seed, team=team)
     begin = time.perf_counter()
     protocol = RankingProtocol.of(dataset, split, filtered_by=filtered_by, any_type=any_type)
     total = len(protocol.links)

@@ -18,7 +18,7 @@ TiePolicy = Literal["realistic", "optimistic", "pessimistic"]
 
 @dataclass(frozen=True, eq=False)
 class RankingProtocol:
-    """What a ranking knows besides the scores."""
+    """What a ranking needs to know in addition to the scores."""
 
     facts: Graph  # the graph that the links are asked on
     links: Triplets

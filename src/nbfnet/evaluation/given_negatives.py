@@ -7,19 +7,16 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 import torch
 
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
-from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, links_of
-from nbfnet.evaluation.link_ranks import LinkRanks
-from nbfnet.evaluation.link_sample import draw_links
-from nbfnet.evaluation.ranks import Ranks
-from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, describe_sample
+from nbfnet.evaluation.filtering import Split, TiePolicy, links_of
+from nbfnet.evaluation.ranks import LinkRanks, Ranks, draw_links
+from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
@@ -28,28 +25,6 @@ from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.progress import stage
 
 _OGB_METRICS = {"mrr_list": "mrr", "hits@1_list": "hits@1", "hits@3_list": "hits@3", "hits@10_list": "hits@10"}
-
-
-def evaluate_by_protocol(
-    scorer: Scorer, dataset: Dataset, split: Split, negatives: GivenNegatives | None, **options: Unpack[Options]
-) -> RankingResult | PairResult:
-    """As ``evaluate_given`` where negatives come with the dataset, as ``evaluate`` where none do."""
-    if negatives is None:
-        return evaluate(scorer, dataset, split, **options)
-    options.pop("filtered_by", None)  # given negatives leave nothing to filter
-    options.pop("any_type", None)
-    return evaluate_given(scorer, dataset, split, negatives, **options)  # type: ignore[misc]
-
-
-class Options(TypedDict, total=False):
-    """How a split is evaluated, see ``evaluate``."""
-
-    ties: TiePolicy
-    filtered_by: Filter
-    any_type: bool
-    sample: int | None
-    seed: int
-    team: Team
 
 
 def evaluate_given(

@@ -11,14 +11,14 @@ import torch
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Split, links_of
-from nbfnet.evaluation.link_sample import draw_links
-from nbfnet.evaluation.pair_metrics import PairMetrics, auroc_interval
+from nbfnet.evaluation.metrics import PairMetrics, auroc_interval
+from nbfnet.evaluation.ranks import draw_links
 from nbfnet.evaluation.result import PairResult, Sample
 from nbfnet.evaluation.scorer import Scorer
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.progress import stage
-from nbfnet.sampling.pair_negatives import PairNegatives
+from nbfnet.sampling.negatives import PairNegatives
 
 
 def evaluate_pairs(
@@ -31,7 +31,7 @@ def evaluate_pairs(
     batch_size: int = 64,
     team: Team = ALONE,
 ) -> PairResult:
-    """Tell a homogeneous graph's links from pairs without an edge; arguments as of ``evaluate``.
+    """Compare the links of a homogeneous graph with pairs without an edge; arguments as of ``evaluate``.
 
     Raises:
         EvaluationError: the split has no links, or a score is not a number.

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from nbfnet.evaluation.filtering import Split, TiePolicy
-from nbfnet.evaluation.link_ranks import LinkRanks
-from nbfnet.evaluation.link_sample import mean_interval
-from nbfnet.evaluation.metrics import RankMetrics
-from nbfnet.evaluation.pair_metrics import PairMetrics
-from nbfnet.tables import data_frame
+from nbfnet.evaluation.metrics import PairMetrics, RankMetrics
+from nbfnet.evaluation.ranks import LinkRanks, mean_interval
+from nbfnet.tables import data_frame, html_table
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class RelationMetrics:
 
 @dataclass(frozen=True)
 class Sample:
-    """Links drawn at random in place of all, and where a metric of all lies with 95 % confidence."""
+    """A random sample of the links, and the 95 % confidence interval of a metric over all links."""
 
     links: int
     of: int
@@ -62,7 +60,7 @@ class Sample:
 def describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) -> Sample | None:
     """The sample of ``total`` links that was ranked; None if it is all of them.
 
-    The two ranks of a link are no independent draws: the interval is over links.
+    The two ranks of a link are not independent: the interval is over links.
     """
     drawn = len(ranks.head)
     if drawn == total:
@@ -71,8 +69,37 @@ def describe_sample(ranks: LinkRanks, ties: TiePolicy, total: int, seed: int) ->
     return Sample(drawn, total, seed, "mrr", mean_interval(reciprocal, total))
 
 
+class _Result:
+    """What results have in common: how they are shown."""
+
+    dataset: str
+    split: Split
+    metrics: Any
+    baselines: Mapping[str, Any]
+
+    def to_pandas(self) -> Any:
+        """One row for each scorer: this network, then the baselines."""
+        return data_frame([{"scorer": name, **metrics} for name, metrics in self._by_scorer().items()])
+
+    def __repr__(self) -> str:
+        metrics = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.to_dict().items())
+        return f"<{type(self).__name__} {self.dataset}, {self.split}: {metrics}>"
+
+    def _repr_html_(self) -> str:
+        titles = ("", *self.metrics.to_dict())
+        rows = [(name, *metrics.values()) for name, metrics in self._by_scorer().items()]
+        return html_table(f"{self.dataset}, {self.split}", titles, rows)
+
+    def _by_scorer(self) -> dict[str, dict[str, float]]:
+        return {name: found.to_dict() for name, found in {"this network": self.metrics, **self.baselines}.items()}
+
+    def _baselines_document(self) -> dict[str, Any]:
+        found = {name: metrics.to_dict() for name, metrics in self.baselines.items()}
+        return {"baselines": found} if found else {}
+
+
 @dataclass(frozen=True, repr=False)
-class RankingResult:
+class RankingResult(_Result):
     """How well the answers of a knowledge graph's links rank."""
 
     dataset: str
@@ -110,20 +137,13 @@ class RankingResult:
             "sample": None if self.sample is None else self.sample.to_dict(),
             "seconds": self.seconds,
             **({} if self.ogb is None else {"ogb": dict(self.ogb)}),
-            **_baselines(self.baselines),
+            **self._baselines_document(),
         }
-
-    def to_pandas(self) -> Any:
-        """One row for each scorer: this network, then the baselines."""
-        return _table(self.metrics, self.baselines)
-
-    def __repr__(self) -> str:
-        return _summary(self)
 
 
 @dataclass(frozen=True, repr=False)
-class PairResult:
-    """How well a homogeneous graph's links are told from pairs without an edge."""
+class PairResult(_Result):
+    """How well the links of a homogeneous graph are distinguished from pairs without an edge."""
 
     dataset: str
     split: Split
@@ -146,31 +166,5 @@ class PairResult:
             "by_category": {},
             "sample": None if self.sample is None else self.sample.to_dict(),
             "seconds": self.seconds,
-            **_baselines(self.baselines),
+            **self._baselines_document(),
         }
-
-    def to_pandas(self) -> Any:
-        """One row for each scorer: this network, then the baselines."""
-        return _table(self.metrics, self.baselines)
-
-    def __repr__(self) -> str:
-        return _summary(self)
-
-
-Metrics = RankMetrics | PairMetrics
-
-
-def _baselines(baselines: Mapping[str, Metrics]) -> dict[str, Any]:
-    if not baselines:
-        return {}
-    return {"baselines": {name: metrics.to_dict() for name, metrics in baselines.items()}}
-
-
-def _table(metrics: Metrics, baselines: Mapping[str, Metrics]) -> Any:
-    scorers = {"this network": metrics, **baselines}
-    return data_frame([{"scorer": name, **found.to_dict()} for name, found in scorers.items()])
-
-
-def _summary(result: RankingResult | PairResult) -> str:
-    metrics = ", ".join(f"{name} {value:.4g}" for name, value in result.metrics.to_dict().items())
-    return f"<{type(result).__name__} {result.dataset}, {result.split}: {metrics}>"

@@ -16,7 +16,7 @@ from nbfnet.model.network import NeuralBellmanFordNetwork
 
 
 class Scorer(Protocol):
-    """Scores on one graph: the higher, the likelier; inverse relations ask for heads."""
+    """Scores on one graph: a higher score is a better answer; inverse relations ask for heads."""
 
     @abstractmethod
     def score_all(self, source: Tensor, relation: Tensor) -> Tensor:

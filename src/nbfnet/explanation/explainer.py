@@ -1,25 +1,27 @@
-"""Explain a prediction by its most important paths, each checked by deletion."""
+"""Explain a prediction, by number or by name, by its most important paths, each checked by deletion."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from nbfnet.errors import ExplanationError
-from nbfnet.explanation.deletion import Deletion
-from nbfnet.explanation.distinct_edges import DistinctEdges
 from nbfnet.explanation.edge_importance import edge_importance
-from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.explanation import Asked, Explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge
-from nbfnet.explanation.selection import Candidate, Selected, Selection
-from nbfnet.explanation.short_paths import short_paths
-from nbfnet.explanation.top_paths import top_paths
+from nbfnet.explanation.selection import Candidate, Deletion, Selected, Selection
+from nbfnet.explanation.top_paths import DistinctEdges, short_paths, top_paths
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.inverse import invert
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.prediction.calibration import UNCALIBRATED, Calibration
+from nbfnet.prediction.predictor import Member
 
 _LEAST_CANDIDATES = 30
 _SHORT_CANDIDATES = 10
+_MOST_LISTED = 20  # relations that an error lists
 
 
 def explain(
@@ -75,6 +77,70 @@ def explain(
         tuple(_named(graph, distinct, selected) for selected in listed),
         sum(selected.added_drop for selected in listed),
         "head" if query.inverse else "tail",
+    )
+
+
+def explain_fact(member: Member, source: int, relation: int, target: int, *, k: int, beam: int) -> Explanation:
+    """A prediction of a predictor's network by number; if it is a fact already, it is hidden, as in training."""
+    network, graph = member.network, member.graph
+    edges = member.query_edges.without(source, relation, target)
+    messages = MessageGraph(edges, network.indicator.query.weight.device)
+    return explain(network, graph, messages, source, relation, target, k=k, beam=beam, calibration=member.calibration)
+
+
+def explain_named(
+    member: Member,
+    head: str,
+    relation: str | None,
+    tail: str,
+    *,
+    asked: Asked = "tail",
+    k: int = 5,
+    beam: int = 32,
+) -> Explanation:
+    """The k most important paths behind a prediction; a fact that is known already is hidden, as in training.
+
+    Args:
+        member: a network on a graph.
+        head: a name.
+        relation: a name; None is the only relation of a homogeneous graph.
+        tail: a name.
+        asked: which end the prediction asked for. A tail answers (head, relation, ?), a head (?, relation, tail): two
+            questions, to which the network gives probabilities of their own. In a homogeneous graph they are the same.
+        k: how many paths.
+        beam: partial paths that the search keeps at each node.
+
+    Raises:
+        UnknownNameError: a name that the graph does not have.
+        ExplanationError: no relation was named where there are several, ``asked`` is neither end, k or beam is less
+            than 1, or the network's weights are broken.
+    """
+    graph = member.graph
+    if asked not in ("tail", "head"):
+        raise ExplanationError(f"asked is {asked!r}: it must be 'tail' or 'head'")
+    q = find_relation(graph, relation)
+    u, v = graph.entities.find(head), graph.entities.find(tail)
+    if asked == "tail" or graph.kind == "homogeneous":
+        return replace(explain_fact(member, u, q, v, k=k, beam=beam), asked=asked)
+    return explain_fact(member, v, invert(q, graph.num_relations), u, k=k, beam=beam)
+
+
+def find_relation(graph: Graph, name: str | None) -> int:
+    """The id of a relation; without a name, of the only one that a homogeneous graph has.
+
+    Raises:
+        UnknownNameError: a name that the graph does not have.
+        ExplanationError: there is no name, and the graph has relations to choose from.
+    """
+    if name is not None:
+        return graph.relations.find(name)
+    if graph.kind == "homogeneous":
+        return 0
+    names = [repr(graph.relations[i]) for i in range(min(graph.num_relations, _MOST_LISTED))]
+    more = graph.num_relations - len(names)
+    raise ExplanationError(
+        f"no relation was named, and {graph.name} has {graph.num_relations}: name one of {', '.join(names)}"
+        + (f" and {more} more" if more else "")
     )
 
 

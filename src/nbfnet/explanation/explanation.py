@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
-from nbfnet.explanation.drawing import draw_svg
+from nbfnet.explanation.drawing.draw import draw_svg
+from nbfnet.explanation.drawing.saving import save_explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
-from nbfnet.explanation.saving import save_explanation
-from nbfnet.tables import data_frame
+from nbfnet.tables import data_frame, html_table
 
 Asked = Literal["tail", "head"]
 
@@ -76,7 +75,7 @@ class Explanation:
         """Write a picture or the data, as the file's ending says: .svg, .html, .png, .pdf or .json.
 
         Raises:
-            ExplanationError: the ending stands for none of these.
+            ExplanationError: the name does not end in one of these.
             MissingExtraError: .png and .pdf need the extra ``pictures``.
         """
         save_explanation(self, Path(file))
@@ -85,7 +84,7 @@ class Explanation:
         """The explanation in words: the prediction, the question it answers, its paths, and all of them together."""
         lines = [f"{self.fact}   probability {self.probability:.1%}", f"  asked: {self.question}"]
         if not self.paths:
-            lines.append("  no path leads there: the network knows no more than what the two ends look like")
+            lines.append("  no path leads there: the network judges by the two ends alone")
         lines += [f"  {path.effect}   {path}" for path in self.paths]
         if self.together:
             lines.append(f"  {self.together}")
@@ -99,14 +98,12 @@ class Explanation:
         return f"<Explanation of {self.fact}: probability {self.probability:.1%}, {paths}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{change_of_logit(path.deletion_drop)}</td><td>{change_of_logit(path.added_drop)}</td>"
-            f'<td>{path.weight:+.3f}</td><td style="text-align: left">{escape(str(path))}</td></tr>'
+        rows = [
+            (change_of_logit(path.deletion_drop), change_of_logit(path.added_drop), f"{path.weight:+.3f}", str(path))
             for path in self.paths
-        )
-        titles = "".join(f"<th>{title}</th>" for title in ("if deleted", "after those above", "weight"))
-        head = f'<tr>{titles}<th style="text-align: left">path</th></tr>'
-        return f"<div>{draw_svg(self)}<table>{head}{rows}</table></div>"
+        ]
+        titles = ("if deleted", "after those above", "weight", "path")
+        return f"<div>{draw_svg(self)}{html_table('', titles, rows)}</div>"
 
     @property
     def _labels(self) -> tuple[str, str, str]:

@@ -20,11 +20,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nbfnet.errors import ExplanationError
+from nbfnet.explanation.explainer import explain_fact, find_relation
 from nbfnet.explanation.explanation import Explanation
 from nbfnet.explanation.path import ExplainedPath, PathEdge
 from nbfnet.graph.graph import Graph
-from nbfnet.prediction.pattern_pairs import Pattern, PatternPairs, Step
-from nbfnet.tables import data_frame
+from nbfnet.prediction.patterns import Pattern, PatternPairs, Step
+from nbfnet.prediction.predictor import Member
+from nbfnet.tables import data_frame, html_table
 
 RuleOrder = Literal["support", "confidence", "lift"]
 _ADDS = 0.1  # of the joint drop
@@ -49,26 +52,84 @@ class Rule:
         body = [{"relation": name, "inverse": inverse} for name, inverse in self.body]
         return {**asdict(self), "body": body, "text": str(self)}
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """The rule without its figures, such as ``lives in(x, y) <- works in(x, y)``."""
         names = _variables(len(self.body))
         atoms = [_atom(name, inverse, a, b) for (name, inverse), a, b in zip(self.body, names, names[1:], strict=False)]
+        return f"{_atom(self.query, self.query_inverse, 'x', 'y')} <- {', '.join(atoms)}"
+
+    def __str__(self) -> str:
         known = "unknown" if self.confidence is None else f"{self.confidence:.3f}{'' if self.exact else ' (sampled)'}"
         lift = "unknown" if self.lift is None else f"{self.lift:.1f}"
-        head = _atom(self.query, self.query_inverse, "x", "y")
-        figures = f"support {self.support}/{self.explained}, confidence {known}, lift {lift}"
-        return f"{head} <- {', '.join(atoms)}   {figures}"
+        return f"{self.text}   support {self.support}/{self.explained}, confidence {known}, lift {lift}"
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"
 
 
 class Rules(list[Rule]):
-    """Rules, the best first."""
+    """The rules of a relation, the best first."""
+
+    def __init__(self, rules: Iterable[Rule], relation: str) -> None:
+        super().__init__(rules)
+        self.relation = relation
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of ``nbfnet rules``."""
+        return {"relation": self.relation, "rules": [rule.to_dict() for rule in self]}
 
     def to_pandas(self) -> Any:
         """One row for each rule."""
         names = ("text", "support", "explained", "confidence", "lift", "pairs")
         return data_frame([{name: rule.to_dict()[name] for name in names} for rule in self], names)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<{len(self)} rules for {self.relation}>", *map(str, self)])
+
+    def _repr_html_(self) -> str:
+        rows = [(rule.text, f"{rule.support}/{rule.explained}", rule.confidence, rule.lift) for rule in self]
+        return html_table(f"Rules for {self.relation}", ("rule", "support", "confidence", "lift"), rows)
+
+
+def rules_of(
+    member: Member,
+    relation: str | None = None,
+    *,
+    predictions: int = 50,
+    k: int = 3,
+    min_support: int = 1,
+    sort: RuleOrder = "support",
+    seed: int = 0,
+) -> Rules:
+    """The relation patterns that the network relies on for a relation, from the paths of facts drawn by the seed.
+
+    The seed also draws the paths that a confidence is counted over, where there are too many of a pattern.
+
+    Args:
+        member: a network on a graph.
+        relation: a name; None is the only relation of a homogeneous graph.
+        predictions: how many facts to explain.
+        k: how many paths of each count.
+        min_support: leave out rules that are among the paths of fewer predictions.
+        sort: what comes first: the greatest support, confidence or lift.
+        seed: of everything random.
+
+    Raises:
+        UnknownNameError: a relation that the graph does not have.
+        ExplanationError: no relation was named where there are several, or the graph has no fact of it.
+    """
+    graph = member.graph
+    q = find_relation(graph, relation)
+    facts = np.flatnonzero(graph.triplets.relation == q)
+    if not len(facts):
+        name = graph.relations[q]
+        raise ExplanationError(f"{graph.name} has no fact of the relation {name!r} to explain; choose another one")
+    drawn = np.random.default_rng(seed).permutation(facts)[:predictions]
+    chosen = graph.triplets.take(np.sort(drawn))
+    ends = zip(chosen.head.tolist(), chosen.tail.tolist(), strict=True)
+    explained = [explain_fact(member, u, q, v, k=k, beam=8) for u, v in ends]
+    return Rules(mine_rules(explained, graph, min_support=min_support, sort=sort, seed=seed), graph.relations[q])
 
 
 def mine_rules(

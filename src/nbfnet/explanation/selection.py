@@ -1,16 +1,17 @@
 """Which paths an explanation lists, and in which order: by what each adds to those before it.
 
-Paths share facts, so their deletion drops overlap: a path that goes around over a colleague costs as much as the direct
-one, if both need the same first fact. Paths are therefore chosen one after the other. The *added drop* of a path is how
-much further the score falls when it is deleted together with those already listed. Next comes
+A path is checked by deletion: take its facts away, score the query again, and see how far the score drops. Paths share
+facts, so their drops overlap: a path that goes around over a colleague costs as much as the direct one, if both need
+the same first fact. Paths are therefore chosen one after the other. The *added drop* of a path is how much further the
+score falls when it is deleted together with those already listed. Next comes
 
 1. a path whose added drop is within a fifth of the greatest, for a larger one is often only a detour;
 2. of these, one of the fewest edges;
-3. of these, the one with the greatest added drop. From three edges on it may be a detour all the same: another one with
-   nearly the same drop comes first if its least important edge matters clearly more. Detours share the one edge that
-   matters, and a path that was really used needs each of its edges.
+3. of these, the one with the greatest added drop. From three edges on it may still be a detour: another one with nearly
+   the same drop comes first if its least important edge matters clearly more. Detours share the one edge that matters,
+   and a path that was really used needs each of its edges.
 
-A path whose facts all stand in listed paths is left out. The added drops sum to the joint drop.
+A path whose facts are all in listed paths is left out. The added drops sum to the joint drop.
 """
 
 from __future__ import annotations
@@ -18,8 +19,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nbfnet.explanation.deletion import Deletion
+import numpy as np
+import torch
+
 from nbfnet.explanation.top_paths import TopPath
+from nbfnet.graph.graph import Kind
+from nbfnet.graph.triplets import Float64
+from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.sampling.query_edges import QueryEdges
+
+Query = tuple[int, int, int]  # source, relation, target
+
+
+class Deletion:
+    """The logits of one prediction on a graph, as it is and without the facts of a path."""
+
+    def __init__(self, network: NeuralBellmanFordNetwork, graph: MessageGraph, kind: Kind, query: Query) -> None:
+        self.network, self.graph, self.query = network, graph, query
+        self._edges = QueryEdges(graph.csr, kind, "triplet")
+
+    def logit(self) -> float:
+        """The logit on the whole graph."""
+        return self._score(self.graph)
+
+    def logits_without(self, paths: Sequence[Sequence[int]]) -> Float64:
+        """(path,) the logit without each path alone; a path is the slots of its edges.
+
+        Every copy of a path's edges is deleted, and their inverses: the same facts, read the other way. Each path
+        leaves another graph, of which the network's frontier computes what the one answer needs.
+        """
+        return np.array([self.logit_without_facts(self.facts(path)) for path in paths], dtype=np.float64)
+
+    def logit_without_facts(self, facts: frozenset[int]) -> float:
+        """The logit without all edges in some slots."""
+        hidden = np.fromiter(facts, dtype=np.int64, count=len(facts))
+        return self._score(MessageGraph(self.graph.csr.hide(hidden), self.graph.device))
+
+    def facts(self, path: Sequence[int]) -> frozenset[int]:
+        """The slots of every copy of a path's edges, and of their inverses."""
+        csr, slots = self.graph.csr, list(path)
+        found = self._edges.slots(csr.source[slots], csr.relation[slots], csr.target[slots][:, None])
+        return frozenset(found.tolist())
+
+    def _score(self, graph: MessageGraph) -> float:
+        source, relation, target = (torch.tensor([part], device=graph.device) for part in self.query)
+        with torch.no_grad():
+            return float(self.network.score(graph, source, relation, target[:, None]))
+
 
 _NEAR = 0.8  # of the greatest added drop: near enough for a shorter path to come first
 _EQUAL = 0.95  # of the greatest among the shortest: near enough for a path to come first whose every edge matters

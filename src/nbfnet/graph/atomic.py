@@ -1,8 +1,7 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all, and locks that end with their process."""
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import os
 import secrets
@@ -13,7 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nbfnet.errors import GraphFormatError
+from filelock import lock_descriptor
+
+from nbfnet.errors import WriteError
+
+LOCK = ".lock"  # the file in a folder that is locked to have the folder alone
+_WINDOWS = os.name == "nt"  # there a locked file cannot be opened again, nor an open one replaced
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait for whoever opens a pipe
 
 
 @contextmanager
@@ -25,30 +30,37 @@ def replacing(target: Path) -> Iterator[Path]:
     target is removed.
 
     Raises:
-        GraphFormatError: the target is a symbolic link, a device or a pipe.
+        WriteError: the target is a symbolic link, a device or a pipe.
     """
     check_can_be_replaced(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    _remove_partials_of_the_killed(target)
+    for stale in target.parent.glob(f".{glob.escape(target.name)}.nbfnet-????????.part"):
+        with suppress(OSError):  # a process holds it
+            handle = open_alone(stale, create=False)
+            stale.unlink()
+            os.close(handle)
     partial, handle = _new_partial(target)
     try:
         yield partial
         os.fsync(handle)
+        if _WINDOWS:
+            os.close(handle)
         partial.replace(target)
         flush_to_disk(target.parent)
     finally:
         partial.unlink(missing_ok=True)
-        os.close(handle)
+        with suppress(OSError):
+            os.close(handle)
 
 
 def check_can_be_replaced(target: Path) -> None:
     """Refuse what is not a plain file where one is to be written.
 
-    A symbolic link is not followed, because in somebody else's folder it may point to any file of one's own. Nor is it
-    replaced, because then the file that it points to would silently stay as it was.
+    A symbolic link is not followed, because in somebody else's folder it may point to any file of the user. It is not
+    replaced either, because then the file that it points to would silently stay as it was.
 
     Raises:
-        GraphFormatError: says what it is.
+        WriteError: says what it is.
     """
     try:
         mode = target.lstat().st_mode
@@ -56,28 +68,29 @@ def check_can_be_replaced(target: Path) -> None:
         return  # it does not exist; anything else is said when it is written
     if stat.S_ISLNK(mode):
         remedy = f"give the file that it points to, {os.path.realpath(target)}, or another one"
-        raise GraphFormatError("this is a symbolic link, which is not written to", file=target, remedy=remedy)
+        raise WriteError("this is a symbolic link, which is not written to", file=target, remedy=remedy)
     if stat.S_ISDIR(mode):
-        raise GraphFormatError("this is a folder, not a file", file=target, remedy="give the name of a file")
+        raise WriteError("this is a folder, not a file", file=target, remedy="give the name of a file")
     if not stat.S_ISREG(mode):
         what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
         remedy = "give the name of a file, and copy it from there"
-        raise GraphFormatError(f"this is {what}, not a file", file=target, remedy=remedy)
+        raise WriteError(f"this is {what}, not a file", file=target, remedy=remedy)
 
 
-def open_alone(file: Path) -> int:
-    """Open a plain file to read and write, made if it does not exist, that no other process has opened in this way.
+def open_alone(file: Path, *, create: bool = True, wait: bool = False) -> int:
+    """Open a plain file to read and write that no other process has opened in this way.
 
     The lock ends with the handle, or with the process.
 
     Raises:
-        BlockingIOError: another process has it.
+        BlockingIOError: another process has it, and this one does not wait.
         OSError: it is a symbolic link, or cannot be opened.
     """
     while True:
-        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        handle = os.open(file, os.O_RDWR | (os.O_CREAT if create else 0) | _NO_LINK, 0o666)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not ((_WINDOWS and file.name != LOCK) or lock_descriptor(handle, blocking=wait)):
+                raise BlockingIOError(f"{file} is locked")
             if _is_at(handle, file):
                 return handle
         except BaseException:
@@ -88,40 +101,24 @@ def open_alone(file: Path) -> int:
 
 def flush_to_disk(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, would survive a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # not every file system can do it for folders
+    with suppress(OSError):  # not every file system can do it for folders, and Windows cannot open them
+        handle = os.open(path, os.O_RDONLY)
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)
 
 
 def _new_partial(target: Path) -> tuple[Path, int]:
     """A new file beside the target, locked as long as its handle is open."""
     while True:
         partial = target.with_name(f".{target.name}.nbfnet-{secrets.token_hex(4)}.part")
-        try:
-            handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-        except FileExistsError:
-            continue
-        with suppress(BlockingIOError):  # another process takes it for one that was left, and removes it
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(handle, partial):
+        with suppress(FileExistsError):
+            handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
+            # Before it is locked, another process may take it for a stale one, and remove it.
+            if _WINDOWS or (lock_descriptor(handle, blocking=False) and _is_at(handle, partial)):
                 return partial, handle
-        os.close(handle)
-
-
-def _remove_partials_of_the_killed(target: Path) -> None:
-    """A partial file that no process holds was left by one that was killed."""
-    for left in target.parent.glob(f".{glob.escape(target.name)}.nbfnet-????????.part"):
-        with suppress(OSError):
-            handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is_at(handle, left):
-                    left.unlink()
-            finally:
-                os.close(handle)
+            os.close(handle)
 
 
 def _is_at(handle: int, path: Path) -> bool:
@@ -135,7 +132,7 @@ def _is_at(handle: int, path: Path) -> bool:
 def check_is_new(folder: Path) -> None:
     """Refuse a folder that holds something, and a file: nothing is ever overwritten."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise GraphFormatError("this exists already", file=folder, remedy="remove it, or choose another folder")
+        raise WriteError("this exists already", file=folder, remedy="remove it, or choose another folder")
 
 
 @contextmanager
@@ -145,11 +142,12 @@ def alone_in(folder: Path, *, wait: bool) -> Iterator[None]:
     Raises:
         BlockingIOError: another process is within, and this one does not wait.
     """
-    handle = os.open(folder, os.O_RDONLY)
+    handle = open_alone(folder / LOCK, wait=wait)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
     finally:
+        with suppress(OSError):  # Windows does not remove an open file
+            (folder / LOCK).unlink(missing_ok=True)
         os.close(handle)
 
 
@@ -158,15 +156,18 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """A draft beside the wanted folder, moved into its place when everything in it is written.
 
     When the block fails nothing is left: neither the draft nor the folders above it that had to be made.
+
+    Raises:
+        WriteError: the folder exists already, or cannot be written.
     """
     check_is_new(folder)
     made = [parent for parent in folder.parents if not parent.exists()]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_drafts_of_the_killed(folder)
+        _remove_stale_drafts(folder)
         with (
             tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as outer,
-            alone_in(Path(outer), wait=False),
+            alone_in(Path(outer), wait=True),
         ):
             draft = Path(outer) / "draft"
             draft.mkdir()
@@ -179,16 +180,16 @@ def new_folder(folder: Path) -> Iterator[Path]:
         is_file = isinstance(error, FileExistsError)  # where a folder above it should be
         reason = f"{error.filename} is a file" if is_file else error.strerror or error
         remedy = "check its space and permissions, or choose another folder"
-        raise GraphFormatError(f"cannot be written: {reason}", file=folder, remedy=remedy) from None
+        raise WriteError(f"cannot be written: {reason}", file=folder, remedy=remedy) from None
     finally:
         for parent in made:
             with suppress(OSError):  # it is not empty: the folder is there
                 parent.rmdir()
 
 
-def _remove_drafts_of_the_killed(folder: Path) -> None:
+def _remove_stale_drafts(folder: Path) -> None:
     """A draft that no process holds was left by one that was killed."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
-        with suppress(OSError), alone_in(left, wait=False):
-            if (left / "draft").is_dir():
+        if (left / "draft").is_dir():
+            with suppress(OSError), alone_in(left, wait=False):
                 shutil.rmtree(left)

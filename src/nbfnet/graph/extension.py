@@ -25,16 +25,27 @@ def with_entities(graph: Graph, names: Iterable[str]) -> Graph:
     return dataclasses.replace(graph, entities=entities, types=types)
 
 
+def renumber_relations(graph: Graph, relations: Vocabulary) -> Graph:
+    """The graph with its relations numbered as in another vocabulary, matched by name.
+
+    Raises:
+        UnknownNameError: a relation that is not there.
+    """
+    number, facts = relations.ids(graph.relations), graph.triplets
+    renumbered = dataclasses.replace(facts, relation=number[facts.relation])
+    return dataclasses.replace(graph, relations=relations, triplets=renumbered)
+
+
 def with_facts(graph: Graph, more: Graph) -> Graph:
     """The graph with the facts of another one too, matched by name.
 
     Raises:
         UnknownNameError: a relation that the graph does not have.
     """
-    relation = graph.relations.ids(more.relations)
+    more = renumber_relations(more, graph.relations)
     joined = described_as(with_entities(graph, more.entities), more)
     entity, facts = joined.entities.ids(more.entities), more.triplets
-    added = Triplets(entity[facts.head], relation[facts.relation], entity[facts.tail], facts.weight)
+    added = Triplets(entity[facts.head], facts.relation, entity[facts.tail], facts.weight)
     return dataclasses.replace(joined, triplets=joined.triplets.concatenate(added))
 
 

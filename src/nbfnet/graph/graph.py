@@ -92,7 +92,7 @@ class Dataset:
     test: Triplets
     test_graph: Graph | None = None
     split: str = "as given"  # where the split came from, in words
-    # Held-out links of the test graph besides the test links: right answers, not queries.
+    # Other held-out links of the test graph: they are right answers, but not queries.
     test_graph_valid: Triplets = field(default_factory=Triplets.empty)
 
     @property

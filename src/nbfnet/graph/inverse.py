@@ -57,7 +57,7 @@ def with_inverse_count(num_relations: int) -> int:
 
 
 def without_inverse_count(num_relation_ids: int) -> int:
-    """How many of the relation ids stand for no inverse."""
+    """How many of the relation ids are not inverses."""
     return num_relation_ids // 2
 
 
@@ -68,6 +68,6 @@ def split_by_direction(by_relation: Float64) -> tuple[Float64, Float64]:
 
 
 def facts_of_edges(edge: Int64, num_facts: int) -> tuple[Int64, npt.NDArray[np.bool_]]:
-    """Of which fact each edge of ``with_inverses`` or ``with_reversals`` comes, and whether it is the way back."""
+    """Which fact each edge of ``with_inverses`` or ``with_reversals`` comes from, and whether it is reversed."""
     count = max(1, num_facts)
     return edge % count, edge >= count

@@ -78,7 +78,7 @@ def _found(links: Triplets, facts: Triplets) -> np.ndarray[tuple[int], np.dtype[
     """For each link, whether the facts hold it."""
     nodes = 1 + max((int(a.max()) for a in (links.head, links.tail, facts.head, facts.tail) if len(a)), default=0)
     both = [part.head.astype(np.int64) * nodes + part.tail for part in (links, facts)]
-    # Pairs are numbered anew: relation x node x node may be beyond 64 bits.
+    # Pairs are renumbered: relation x node x node may not fit into 64 bits.
     pairs, pair = np.unique(np.concatenate(both), return_inverse=True)
     key = np.concatenate([links.relation, facts.relation]).astype(np.int64) * max(len(pairs), 1) + pair
     return np.isin(key[: len(links)], key[len(links) :])

@@ -1,4 +1,4 @@
-"""load: a dataset's name, a folder, a store or a file, to links to learn from, select by and test on."""
+"""load: from whatever a user names or has to a dataset of train, valid and test links."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from nbfnet.graph.vocabulary import Vocabulary
 
 
 def load(
-    source: str | Path,
+    source: object,
     *,
     seed: int = 0,
     paper_split: bool = False,
     test_graph: str | Path | None = None,
     **options: Unpack[SourceOptions],
 ) -> Dataset:
-    """Load a dataset by name, or from a folder of splits, a store or a single file, which is split.
+    """The dataset that a source names, holds or is; a graph that comes without a split is split by the seed.
 
+    The source is a dataset's name, a folder, a store, a file, a graph, or any Python object that ``read`` takes.
     ``test_graph`` is a folder of facts (train) and links (test) between entities that training never sees: the
     dataset is then inductive, and tested on it.
 
@@ -39,11 +40,6 @@ def load(
     'knowledge'
     """
     opened = open_source(source, test_graph=test_graph, **options)
-    return split_source(opened, seed=seed, paper_split=paper_split)
-
-
-def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = False) -> Dataset:
-    """Split what comes as one graph; a dataset keeps the split it has."""
     if isinstance(opened, Graph):
         return split(opened, seed=seed, paper_split=paper_split)
     if paper_split:
@@ -52,9 +48,17 @@ def split_source(opened: Graph | Dataset, *, seed: int = 0, paper_split: bool = 
 
 
 def open_source(
-    source: str | Path, *, test_graph: str | Path | None = None, **options: Unpack[SourceOptions]
+    source: object, *, test_graph: str | Path | None = None, **options: Unpack[SourceOptions]
 ) -> Graph | Dataset:
-    """Read a source as it is: a single file gives a graph, a known dataset or a folder its splits."""
+    """Read a source as it is: a known dataset, a folder or a store has its split, a file or an object has none.
+
+    A graph or a dataset that was read already is its own source; any other Python object is what ``read`` takes.
+    """
+    if isinstance(source, Graph | Dataset):
+        _refuse_options(options, test_graph, source.name, "a graph that was read already")
+        return source
+    if not isinstance(source, str | Path):
+        return read(source, **options)
     if isinstance(source, str) and source.casefold() in known_datasets():
         _refuse_options(options, test_graph, source, "a known dataset")
         return _open_known(find_dataset(source))
@@ -132,7 +136,7 @@ def _open_known(entry: RegistryEntry) -> Graph | Dataset:
             opened = read_wikikg90m(location).dataset
         case _:
             opened = read_folder(location, entry.name)
-    # What is odd about it is as published, and there is nothing to mend.
+    # A published dataset is as it is: there is nothing to fix.
     if isinstance(opened, Graph):
         check_statistics(entry, count_graph(opened))
         return dataclasses.replace(opened, findings=())

@@ -70,7 +70,7 @@ class NumberedNames(Sequence[str]):
 
 
 class NumberedIds(Mapping[str, int]):
-    """The way back from the names '0', '1', ... to their numbers, in no memory either."""
+    """From the names '0', '1', ... to their numbers, in no memory either."""
 
     def __init__(self, length: int) -> None:
         self.length = length

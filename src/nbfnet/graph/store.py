@@ -60,7 +60,7 @@ def fill_store(dataset: Dataset, folder: Path) -> None:
 def read_store(folder: Path, *, check: bool = False) -> Dataset:
     """Open a store; its arrays are read from disk as they are used.
 
-    The manifest, the readable labels and the sizes of all files are always checked. Numbers that stand for no name are
+    The manifest, the readable labels and the sizes of all files are always checked. Numbers without a name are
     refused: those of valid and test links here, those of edges once they are used, so that a large graph still opens at
     once.
 
@@ -91,7 +91,7 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
             try:
                 links.check(graph.num_nodes, graph.num_relations)
             except GraphFormatError as error:
-                raise ValueError(f"a number of {part} stands for no name: {error.what}") from None
+                raise ValueError(f"a number of {part} has no name: {error.what}") from None
         if check and "files" not in manifest:  # written before stores had checksums
             for names in (train.entities, train.relations, asked.entities):
                 _check_names(names)
@@ -202,7 +202,7 @@ def _read_graph(folder: Path, description: dict[str, Any], *, relations: Vocabul
         of_entity = _load(folder / "type_of_entity.npy", np.int32, len(entities))
         types = EntityTypes(Vocabulary.of(description["types"], role="entity type"), of_entity)
         if len(of_entity) and not -1 <= of_entity.min() <= of_entity.max() < len(types.names):
-            raise ValueError("type_of_entity.npy has a number that stands for no type")
+            raise ValueError("type_of_entity.npy has a number that is not that of a type")
     return Graph(description["name"], description["kind"], entities, relations, _read_triplets(folder), types)
 
 

@@ -58,7 +58,7 @@ class Triplets:
         return type(self)(self.head[which], self.relation[which], self.tail[which], weight)
 
     def check(self, num_nodes: int, num_relations: int) -> None:
-        """Refuse numbers that stand for no node or relation: compiled code takes them for indices.
+        """Refuse numbers that are not the number of a node or relation: compiled code uses them as indices.
 
         Raises:
             GraphFormatError: names the first such number.

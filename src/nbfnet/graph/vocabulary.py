@@ -17,7 +17,7 @@ from nbfnet.graph.packed_names import NumberedIds, NumberedNames, PackedNames
 class Vocabulary(Sequence[str]):
     """A bijection name <-> id. Ids count from 0 in the order the names were given, which never changes.
 
-    A *label* is what a person reads in place of a cryptic name. Labels are for display and for asking;
+    A *label* is what a person reads instead of a cryptic name. Labels are for display and for asking;
     two names may share one.
     """
 

@@ -1,10 +1,12 @@
-"""Aggregate: the base of every AGGREGATE function, and of one that a user writes."""
+"""AGGREGATE functions: the base of all of them, also of one that a user writes, and sum, mean, max and min."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
+
+from nbfnet.operators.registry import aggregates
 
 
 class Aggregate(nn.Module, ABC):
@@ -35,6 +37,42 @@ class Aggregate(nn.Module, ABC):
     def project(self, aggregated: Tensor, scale: Tensor, weight: Tensor) -> Tensor:
         """(query, row, out) = features @ weight^T, with a weight (out, feature_dim)."""
         return nn.functional.linear(self.features(aggregated, scale), weight)
+
+
+@aggregates.register("sum")
+class SumAggregate(Aggregate):
+    """AGGREGATE(M) = sum of m in M."""
+
+    def forward(self, messages: Tensor, row: Tensor, num_rows: int) -> Tensor:
+        """(query, row, dim) of messages (query, message, dim)."""
+        return sum_by_row(messages, row, num_rows)
+
+
+@aggregates.register("mean")
+class MeanAggregate(Aggregate):
+    """AGGREGATE(M) = sum of m in M / |M|, the boundary counted: |M| = degree + 1."""
+
+    def forward(self, messages: Tensor, row: Tensor, num_rows: int) -> Tensor:
+        """(query, row, dim) of messages (query, message, dim)."""
+        return sum_by_row(messages, row, num_rows) / messages_by_row(row, num_rows, messages)
+
+
+@aggregates.register("max")
+class MaxAggregate(Aggregate):
+    """AGGREGATE(M) = max of m in M, in each dim; ties share the gradient equally."""
+
+    def forward(self, messages: Tensor, row: Tensor, num_rows: int) -> Tensor:
+        """(query, row, dim) of messages (query, message, dim)."""
+        return extremum_by_row(messages, row, num_rows, largest=True)
+
+
+@aggregates.register("min")
+class MinAggregate(Aggregate):
+    """AGGREGATE(M) = min of m in M, in each dim; ties share the gradient equally."""
+
+    def forward(self, messages: Tensor, row: Tensor, num_rows: int) -> Tensor:
+        """(query, row, dim) of messages (query, message, dim)."""
+        return extremum_by_row(messages, row, num_rows, largest=False)
 
 
 def sum_by_row(values: Tensor, row: Tensor, num_rows: int) -> Tensor:

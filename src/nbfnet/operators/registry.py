@@ -6,11 +6,13 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from nbfnet.errors import OperatorError, UnknownNameError
-from nbfnet.operators.aggregate import Aggregate
-from nbfnet.operators.message import Message
+
+if TYPE_CHECKING:
+    from nbfnet.operators.aggregate import Aggregate
+    from nbfnet.operators.message import Message
 
 Operator = TypeVar("Operator")
 
@@ -56,6 +58,7 @@ class Registry(Generic[Operator]):
 
 messages: Registry[Message] = Registry("message")
 aggregates: Registry[Aggregate] = Registry("aggregate")
+register_message, register_aggregate = messages.register, aggregates.register  # as users import them
 
 
 @cache

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
-from nbfnet.tables import data_frame
+from nbfnet.tables import data_frame, html_table
 
 QUESTION = "?"  # stands for what is asked
 
@@ -114,13 +113,11 @@ class Answers(Sequence[Answer]):
         return f"<Answers {self}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{'' if a.known else a.rank}</td><td>{html.escape(a.label)}</td><td>{a.probability:.1%}</td>"
-            f"<td>{'known' if a.known else ''}</td></tr>"
+        rows = [
+            ("" if a.known else a.rank, a.label, f"{a.probability:.1%}", "known" if a.known else "")
             for a in self.answers
-        )
-        head = "<tr><th></th><th>answer</th><th>probability</th><th></th></tr>"
-        return f"<table><caption>{html.escape(self._title())}</caption>{head}{rows}</table>"
+        ]
+        return html_table(self._title(), ("", "answer", "probability", ""), rows)
 
     def _title(self) -> str:
         parts = (self.head, self.relation, self.tail)
@@ -139,17 +136,43 @@ class ScoredLink(NamedTuple):
 
 
 class ScoredLinks(list[ScoredLink]):
-    """Links with their probabilities."""
+    """Links with their probabilities; of missing links, also how they were found."""
+
+    def __init__(self, links: Iterable[ScoredLink] = (), how: dict[str, Any] | None = None) -> None:
+        super().__init__(links)
+        self.how = how or {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"links": [link._asdict() for link in self], **self.how}
 
     def to_pandas(self) -> Any:
         """One row for each link."""
         return data_frame([link._asdict() for link in self], columns=ScoredLink._fields)
 
+    def __repr__(self) -> str:
+        lines = [f"{link.probability:6.1%}  {link.head} -{link.relation}-> {link.tail}" for link in self]
+        return "\n".join([f"<{len(self)} scored {'link' if len(self) == 1 else 'links'}>", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{x.probability:.1%}", x.head, x.relation, x.tail, "known" if x.known else "") for x in self]
+        return html_table(f"{len(self)} scored links", ("probability", "head", "relation", "tail", ""), rows)
+
 
 class AnswersOfMany(list[Answers]):
     """The answers to several queries, in their order."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"queries": [answers.to_dict() for answers in self]}
 
     def to_pandas(self) -> Any:
         """All rows as one pandas DataFrame; the column ``query`` counts from 1."""
         rows = [{"query": number, **row} for number, answers in enumerate(self, start=1) for row in answers.rows()]
         return data_frame(rows)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(answers._repr_html_() for answers in self)

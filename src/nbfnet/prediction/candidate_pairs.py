@@ -20,8 +20,7 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Float64, Int32, Int64
-from nbfnet.prediction.connecting_patterns import ConnectingPatterns
-from nbfnet.prediction.pattern_pairs import Connections, Pattern, PatternPairs, Step
+from nbfnet.prediction.patterns import ConnectingPatterns, Connections, Pattern, PatternPairs, Step
 from nbfnet.progress import stage
 from nbfnet.sampling.known_answers import KnownAnswers
 from nbfnet.sampling.sorted_keys import first_of_runs

@@ -59,10 +59,12 @@ class MissingLinks:
         """The links by name."""
         entities, relations = graph.entities, graph.relations
         columns = (self.head, self.relation, self.tail, self.probability, self.score)
-        return ScoredLinks(
+        links = (
             ScoredLink(entities[u], relations[q], entities[v], probability, score, known=False)
             for u, q, v, probability, score in zip(*(column.tolist() for column in columns), strict=True)
         )
+        how = {name: getattr(self, name) for name in ("proposed", "scored", "complete", "exhaustive", "seconds")}
+        return ScoredLinks(links, how)
 
 
 def missing_links(

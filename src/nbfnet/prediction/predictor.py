@@ -59,7 +59,7 @@ class Predictor:
     """
 
     def __init__(self, graph: Graph, members: Sequence[Member], device: str = "cpu") -> None:
-        """``graph`` numbers entities and relations as queries and answers do; a member's may number relations anew."""
+        """``graph`` numbers what queries and answers name; the graph of a member may number relations differently."""
         assert members
         self.graph, self.members, self._device = graph, tuple(members), device
         self._scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]

@@ -29,7 +29,7 @@ class Query:
 def read_queries(file: Path, graph: Graph) -> list[Query]:
     """The queries of a file, in order.
 
-    Three columns are head, relation and tail with a question mark in place of one. Two columns are a head and a
+    Three columns are head, relation and tail with a question mark instead of one of them. Two columns are a head and a
     relation; of a homogeneous graph, a node and a question mark.
 
     Raises:
@@ -53,7 +53,7 @@ def read_queries(file: Path, graph: Graph) -> list[Query]:
 def _query(file: Path, number: int, row: tuple[str, str, str], graph: Graph) -> Query:
     """One query, checked now: a misspelt name in the last line is found before hours of work."""
     if row.count(QUESTION) != 1:
-        remedy = f"write {QUESTION} in place of the head, the relation or the tail"
+        remedy = f"write {QUESTION} instead of the head, the relation or the tail"
         raise GraphFormatError(f"query {number} does not ask for one part: {', '.join(row)}", file=file, remedy=remedy)
     head, relation, tail = (None if name == QUESTION else name for name in row)
     for vocabulary, name in ((graph.entities, head), (graph.relations, relation), (graph.entities, tail)):

@@ -15,11 +15,10 @@ import numpy.typing as npt
 from nbfnet.errors import ConvergenceError, ParameterError, UnknownNodeError
 from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.native import native
-from nbfnet.semiring import reference
 from nbfnet.semiring.improving_cycle import refuse_improving_cycle
+from nbfnet.semiring.numpy_iteration import iterate
 from nbfnet.semiring.semiring import MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Semiring
-from nbfnet.semiring.sorted_rows import SortedRows
-from nbfnet.semiring.weighted_edges import Factor, WeightedEdges
+from nbfnet.semiring.weighted_edges import Factor, SortedRows, WeightedEdges
 
 _COMPILED = {PLUS_TIMES: 0, MIN_PLUS: 1, MAX_MIN: 2, MAX_TIMES: 3}  # as in native/path_edges.hpp
 _MOST_ITERATIONS = 100_000
@@ -107,7 +106,7 @@ def _solve(
 ) -> tuple[Float64, bool]:
     """The scores, and whether they have settled: whether the last iteration changed none by more than the tolerance."""
     if native is None or semiring not in _COMPILED:
-        return reference.iterate(edges, sources, semiring, factor, iterations, tolerance)
+        return iterate(edges, sources, semiring, factor, iterations, tolerance)
     rows = SortedRows.of(edges.csr)
     uniform = semiring.one if isinstance(edges.weight, np.ndarray) else edges.weight
     factors = np.empty(0)

@@ -9,18 +9,21 @@
 | most reliable path | max | × | w_e |
 
 All take the edges of a graph and source ids, and return (source, node). ``iterations`` limits the paths to so many
-edges; by default all paths count.
+edges; by default all paths count. ``METHODS`` lists them by the names that a user gives them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import ConvergenceError, ParameterError, WeightError
+from nbfnet.errors import ConvergenceError, ParameterError, UnknownNameError, WeightError
 from nbfnet.graph.triplets import Float64
 from nbfnet.semiring.bellman_ford import bellman_ford, check_sources
-from nbfnet.semiring.semiring import LARGEST, MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES
+from nbfnet.semiring.semiring import LARGEST, MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Semiring
 from nbfnet.semiring.spectral_radius import spectral_radius
 from nbfnet.semiring.weighted_edges import WeightedEdges
 
@@ -93,7 +96,7 @@ def personalized_pagerank(
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be between 0 and 1, got {alpha:g}")
     # α w_xv / s_x has the strength s of an edge's source; with that of its target, which costs no time, a path from u
-    # to v has s_v in place of s_u: the same for all paths, and put right afterwards.
+    # to v has s_v instead of s_u: the same factor for all paths, corrected afterwards.
     strength = np.where(edges.strength > 0, edges.strength, 1.0)
     scores = bellman_ford(
         edges, sources, PLUS_TIMES, factor=alpha / strength, iterations=iterations, tolerance=tolerance, threads=threads
@@ -137,3 +140,42 @@ def most_reliable_path(
     """
     edges.check(0.0, 1.0, "the most reliable path")
     return bellman_ford(edges, sources, MAX_TIMES, iterations=iterations, threads=threads)
+
+
+@dataclass(frozen=True)
+class PathMethod:
+    """A classical method: ``scores(edges, sources, ...)`` gives (source, node) in its semiring."""
+
+    name: str
+    title: str
+    scores: Callable[..., Float64]
+    semiring: Semiring
+    parameter: str | None = None  # the keyword of ``scores`` that belongs to this method alone
+    baseline: bool = False  # whether networks are compared with it
+
+    def closeness(self, scores: Float64) -> Float64:
+        """The scores turned so that more means closer."""
+        return -scores if self.semiring == MIN_PLUS else scores
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        PathMethod("katz", "Katz index", katz, PLUS_TIMES, "beta", baseline=True),
+        PathMethod("ppr", "personalized PageRank", personalized_pagerank, PLUS_TIMES, "alpha", baseline=True),
+        PathMethod("distance", "graph distance", graph_distance, MIN_PLUS, baseline=True),
+        PathMethod("widest", "widest path", widest_path, MAX_MIN),
+        PathMethod("reliable", "most reliable path", most_reliable_path, MAX_TIMES),
+    )
+}
+
+
+def path_method(name: str) -> PathMethod:
+    """The method of a name.
+
+    Raises:
+        UnknownNameError: there is none; the closest names are suggested.
+    """
+    if name not in METHODS:
+        raise UnknownNameError("method", name, METHODS)
+    return METHODS[name]

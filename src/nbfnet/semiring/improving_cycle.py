@@ -6,7 +6,7 @@ import numpy as np
 
 from nbfnet.errors import ImprovingCycleError
 from nbfnet.graph.triplets import Int32, Int64
-from nbfnet.semiring.reference import sum_rows
+from nbfnet.semiring.numpy_iteration import sum_rows
 from nbfnet.semiring.semiring import Semiring
 from nbfnet.semiring.weighted_edges import WeightedEdges
 

@@ -12,8 +12,8 @@ import numpy as np
 from nbfnet.errors import ImprovingCycleError
 from nbfnet.graph.graph import Graph
 from nbfnet.semiring.best_path import best_path
+from nbfnet.semiring.catalog import path_method
 from nbfnet.semiring.edge_selection import EdgeSelection, facts_of
-from nbfnet.semiring.methods import path_method
 from nbfnet.semiring.path_enumeration import path_representation
 from nbfnet.semiring.weighted_edges import WeightedEdges
 

@@ -85,8 +85,3 @@ PLUS_TIMES = Semiring("plus_times", Monoid(np.add, 0.0), Monoid(np.multiply, 1.0
 MIN_PLUS = Semiring("min_plus", Monoid(np.minimum, np.inf), Monoid(np.add, 0.0), weights=(-LARGEST, np.inf))
 MAX_MIN = Semiring("max_min", Monoid(np.maximum, -np.inf), Monoid(np.minimum, np.inf), weights=(-np.inf, np.inf))
 MAX_TIMES = Semiring("max_times", Monoid(np.maximum, 0.0), Monoid(np.multiply, 1.0), weights=(0.0, LARGEST))
-
-PATH_COUNT = PLUS_TIMES
-SHORTEST_PATH = MIN_PLUS
-WIDEST_PATH = MAX_MIN
-MOST_RELIABLE_PATH = MAX_TIMES

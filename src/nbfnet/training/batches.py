@@ -1,7 +1,7 @@
 """Batches: the training links in random order, each asked as a query with an answer and its negatives.
 
 Nothing random is remembered: the order of an epoch comes from (seed, epoch), the negatives of a batch from (seed,
-epoch, batch), so a training that was interrupted goes on exactly as it would have.
+epoch, batch), so an interrupted training resumes exactly as it would have continued.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.sampling.known_answers import KnownAnswers
-from nbfnet.sampling.negatives import StrictNegatives
-from nbfnet.sampling.pair_negatives import PairNegatives
+from nbfnet.sampling.negatives import PairNegatives, StrictNegatives
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def _hiding(dataset: Dataset) -> str:
 def _batch_size(dataset: Dataset, model: ModelConfig) -> int:
     """64 queries, fewer in a small graph, or as many as their representations fit into half of the memory."""
     of_query = 4 * model.dim * model.layers * max(1, dataset.train.num_nodes)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    memory = total_memory() // 2
     for_steps = max(8, len(dataset.train.triplets) // _STEPS_OF_EPOCH)
     return max(1, min(64, for_steps, memory // of_query))
 
@@ -67,3 +67,11 @@ def _validation_sample(dataset: Dataset) -> int | None:
         return None
     affordable = max(200, _VALIDATION_EDGES // (4 * max(1, len(dataset.train.triplets))))
     return affordable if affordable < len(dataset.valid) else None
+
+
+def total_memory() -> int:
+    """Bytes of main memory; 8 GiB where the system does not say, as Windows does not."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 8 << 30

@@ -1,4 +1,4 @@
-"""Being stopped: SIGTERM is taken as Ctrl-C is, wherever it falls, and a stretch of work that neither cuts in two."""
+"""Interrupts: SIGTERM counts as Ctrl-C does, wherever it falls, and blocks that neither of them splits."""
 
 from __future__ import annotations
 

@@ -1,17 +1,20 @@
-"""Log: one JSON line for each validation, in the run folder."""
+"""Log: one JSON line for each validation, in the run folder, and the learning curves that it draws."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from nbfnet.errors import RunFolderError
-from nbfnet.training.tensor_file import write_error
+from nbfnet.errors import MissingExtraError, RunFolderError
+from nbfnet.graph.atomic import replacing
+from nbfnet.training.checkpoint import write_error
 
 FILE = "log.jsonl"
 
@@ -27,7 +30,7 @@ class _Entry(BaseModel):
 
 
 class Log:
-    """Appends lines; what was written after the state that a training goes on from is cut off first."""
+    """Appends lines; what was written after the checkpoint that a training resumes from is cut off first."""
 
     def __init__(self, folder: Path, length: int) -> None:
         self._file = folder / FILE
@@ -68,3 +71,45 @@ def _read_line(file: Path, number: int, line: bytes) -> dict[str, Any]:
     except ValueError:
         what = f"line {number} is not that of a validation"
         raise RunFolderError(file, what, "restore it from a copy, or train again in another folder") from None
+
+
+CURVES = "curves.png"
+
+
+def require_matplotlib() -> None:
+    """Say before hours of work that the picture cannot be drawn."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtraError("a picture of the learning curves", "matplotlib", "plot")
+
+
+def curves_of(log: Sequence[Mapping[str, Any]]) -> Any:
+    """The loss and the metrics of every validation, as a matplotlib figure."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    class Curves(Figure):
+        def _repr_png_(self) -> bytes:  # a notebook shows it without pyplot
+            drawn = BytesIO()
+            self.savefig(drawn, format="png")
+            return drawn.getvalue()
+
+    figure = Curves(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot([entry["epoch"] for entry in log], [entry["loss"] for entry in log], marker="o", markersize=3)
+    left.set(title="loss", xlabel="epoch")
+    for name in ("mrr", "hits@1", "hits@10", "auroc", "ap"):
+        points = [(entry["epoch"], entry["valid"][name]) for entry in log if name in entry["valid"]]
+        if points:
+            right.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+    right.set(title="validation", xlabel="epoch")
+    if right.lines:
+        right.legend()
+    return figure
+
+
+def draw_curves(folder: Path) -> Path:
+    """Draw the learning curves of a run folder into it."""
+    figure = curves_of(read_log(folder))
+    with replacing(folder / CURVES) as partial:
+        figure.savefig(partial, format="png", dpi=150)
+    return folder / CURVES

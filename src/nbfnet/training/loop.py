@@ -34,7 +34,7 @@ def train(
     config: Config,
     *,
     team: Team = ALONE,
-    listener: Listener,
+    listener: Listener | None = None,
     hours: float | None = None,
 ) -> None:
     """Train until the configured number of epochs, from where the folder's checkpoint stands.
@@ -45,7 +45,7 @@ def train(
         config: the folder's, perhaps with another number of epochs.
         team: processes that share the work.
         listener: is told of every validation, as the log is.
-        hours: stop after the first validation past so much training in all; another call goes on.
+        hours: stop after the first validation past so much training in all; another call resumes.
 
     Raises:
         TrainingError: there is nothing to learn from, or the loss is not finite.
@@ -75,7 +75,9 @@ def _alone_in(folder: RunFolder) -> Iterator[None]:
 
 
 class _Training:
-    def __init__(self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener) -> None:
+    def __init__(
+        self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener | None
+    ) -> None:
         self.folder, self.dataset, self.config, self.team = folder, dataset, config.training, team
         self.listener = listener
         self.network = initial_network(config, dataset).to(self.config.device)
@@ -141,7 +143,7 @@ class _Training:
         return bool(spent)
 
     def _is_validation_due(self) -> bool:
-        """Also where a training goes on that was interrupted while it validated."""
+        """Also where a training resumes that was interrupted while it validated."""
         return self.progress.batch in self.validate_after and self.progress.links > 0
 
     def _step(self) -> None:
@@ -188,7 +190,8 @@ class _Training:
                 self.folder.update(metrics=chosen)
         if self.log is not None:
             progress.log_bytes = self.log.append(entry)
-            self.listener(entry)
+            if self.listener is not None:
+                self.listener(entry)
         progress.loss_sum, progress.links = 0.0, 0
         if progress.batch == self.epochs.length:
             progress.epoch, progress.batch = progress.epoch + 1, 0

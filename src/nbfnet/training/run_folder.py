@@ -4,7 +4,7 @@
     model.safetensors       the parameters with the best validation metric
     data/                   the graph it learned from, with its names and its valid and test links: a store
     log.jsonl               one line for each validation
-    checkpoint.safetensors  parameters, Adam's moments and counters, to go on from
+    checkpoint.safetensors  parameters, Adam's moments and counters, to resume from
 
 The folder appears whole, and every file in it is replaced whole: it can be opened at any moment.
 """
@@ -30,7 +30,7 @@ from nbfnet.graph.graph import Dataset
 from nbfnet.graph.store import fill_store, read_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.strict_json import strict_json
-from nbfnet.training.tensor_file import pack_tensors, read_tensors, write_error, write_tensors
+from nbfnet.training.checkpoint import pack_tensors, read_tensors, write_error, write_tensors
 
 MAY_CHANGE = {"epochs", "patience", "checkpoint_minutes", "device"}  # what --resume may change
 FORMAT, VERSION = "nbfnet-run", 1
@@ -107,6 +107,7 @@ class RunFolder:
         _sign(manifest)
         with new_folder(path) as draft:
             fill_store(dataset, draft / DATA)
+            manifest["data"] = _stamp(draft / DATA)
             description = {"epoch": 0, "training": manifest["id"]}
             (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), description))
             _write_json(draft / MANIFEST, manifest)
@@ -123,7 +124,7 @@ class RunFolder:
         if not path.is_dir():
             raise RunFolderError(path, "there is no such folder", _NOT_A_RUN)
         if not file.is_file():
-            raise RunFolderError(path, f"it has no {MANIFEST}, so it is no run folder", _NOT_A_RUN)
+            raise RunFolderError(path, f"it has no {MANIFEST}, so it is not a run folder", _NOT_A_RUN)
         try:
             manifest = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
@@ -152,9 +153,11 @@ class RunFolder:
         return make_config(self.manifest["config"], origin=str(self.path / MANIFEST))
 
     def dataset(self) -> Dataset:
-        """The graph it learned from, and its links."""
+        """The graph it learned from, and its links; all of it is read only if its files were touched since."""
         try:
             dataset = read_store(self.path / DATA)
+            if self.manifest.get("data") == _stamp(self.path / DATA):
+                return dataset
             if fingerprint(dataset) != self.manifest["dataset"]["fingerprint"]:
                 read_store(self.path / DATA, check=True)  # names the file, if it is one
                 raise RunFolderError(self.path / DATA, "it is damaged, or of another training", _RESTORE)
@@ -194,6 +197,12 @@ class RunFolder:
             _write_json(self.path / MANIFEST, self.manifest)
         except OSError as error:
             raise write_error(self.path / MANIFEST, error) from None
+
+
+def _stamp(folder: Path) -> str:
+    """A digest of the names, sizes and times of all files of a folder: the same as long as nobody touches them."""
+    files = sorted((file.relative_to(folder).as_posix(), file.stat()) for file in folder.rglob("*") if file.is_file())
+    return _digest([(name, found.st_size, found.st_mtime_ns) for name, found in files])
 
 
 def initial_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwork:

@@ -1,9 +1,9 @@
-"""Beginning a training, or going on with one: what is checked before the first step."""
+"""Beginning or resuming a training: what is checked before the first step."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
 def begin(
-    path: Path, dataset: Dataset, *tables: dict[str, Any], team: Team = ALONE, **origin: str
+    path: Path, dataset: Dataset, *tables: Mapping[str, Any], team: Team = ALONE, **origin: str
 ) -> tuple[RunFolder, Config]:
     """A new run folder, with the defaults for the dataset overruled by the tables of a configuration.
 
@@ -41,7 +41,7 @@ def begin(
     exists = (path / MANIFEST).exists()
     team.wait()  # all must have looked before the leader makes the folder
     if exists:
-        remedy = "go on with it by 'nbfnet train --resume', or choose another folder"
+        remedy = "resume it with 'nbfnet train --resume' (resume=True in Python), or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
     config = make_config(default_config(dataset, make_config(*tables).model), _to_the_end(tables), *tables)
     check_device(config.training.device)
@@ -52,7 +52,7 @@ def begin(
     return RunFolder.open(path), config
 
 
-def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFolder, Config]:
+def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[RunFolder, Config]:
     """An existing run folder; tables may change only what does not change the steps taken so far.
 
     Raises:
@@ -73,18 +73,24 @@ def resume(path: Path, dataset: Dataset, *tables: dict[str, Any]) -> tuple[RunFo
     changed = _changed(before, config)
     if changed:
         remedy = "leave them out, or begin in another folder"
-        raise RunFolderError(path, f"a training that goes on cannot change {', '.join(changed)}", remedy)
+        raise RunFolderError(path, f"a resumed training cannot change {', '.join(changed)}", remedy)
     log = read_log(path)
     if log and config.training.epochs < log[-1]["epoch"]:
         what = f"it has done {log[-1]['epoch']:.4g} epochs, and is asked for {config.training.epochs} in all"
         raise RunFolderError(path, what, "ask for more, or begin in another folder")
     if not (path / FILE).exists() and folder.manifest["metrics"]:
-        raise RunFolderError(path, f"it has no {FILE} to go on from", "begin in another folder")
+        raise RunFolderError(path, f"it has no {FILE} to resume from", "begin in another folder")
     check_device(config.training.device)
     return folder, config
 
 
-def _to_the_end(tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def stated_config(path: Path | None, *tables: Mapping[str, Any]) -> Config:
+    """What the tables state, on top of what a run folder that is resumed states; without a graph's defaults."""
+    before = [] if path is None else [RunFolder.open(path).config().model_dump(mode="json")]
+    return make_config(*before, *tables)
+
+
+def _to_the_end(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A stated number of epochs is run to its end, unless a patience is stated too."""
     return {"training": {"patience": 0}} if any("epochs" in table.get("training", {}) for table in tables) else {}
 
@@ -102,14 +108,16 @@ def check_device(device: str) -> None:
         ConfigError: names it.
     """
     if not has_device(device):
-        raise ConfigError(f"training.device = {device!r}: there is no such device here; use cpu, or cuda where it is")
+        raise ConfigError(
+            f"training.device = {device!r}: this machine has no such device; use cpu, or cuda where there is a GPU"
+        )
 
 
 def has_device(device: str) -> bool:
     """Whether PyTorch can compute on a device such as 'cuda:1'."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about devices that no release computes on any more
+            warnings.simplefilter("ignore")  # about devices that PyTorch no longer supports
             torch.zeros(1, device=device).item()
     except Exception:  # a device that PyTorch knows by name may lack its module, its driver or the operator
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -17,18 +16,8 @@ import numpy as np
 from nbfnet.config import Config, Publication
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
-from nbfnet.evaluation.given_negatives import evaluate_by_protocol
-from nbfnet.evaluation.scorer import NetworkScorer
-from nbfnet.graph.datasets.given import given_negatives
-from nbfnet.graph.graph import Dataset
-from nbfnet.graph.loading import open_source, split_source
-from nbfnet.training.log import read_log
-from nbfnet.training.loop import Listener, train
-from nbfnet.training.run_folder import RunFolder
-from nbfnet.training.start import begin, resume
-
-Learn = Callable[[RunFolder, Dataset, Config], None]
-Finish = Callable[[RunFolder, Dataset], None]
+from nbfnet.run import Listener, Run
+from nbfnet.training.defaults import total_memory
 
 
 @dataclass(frozen=True)
@@ -53,8 +42,7 @@ class Reproduction:
     def run(
         self,
         *,
-        listener: Listener,
-        finish: Finish,
+        listener: Listener | None = None,
         epochs: int | None = None,
         hours: float | None = None,
         team: Team = ALONE,
@@ -63,14 +51,11 @@ class Reproduction:
 
         Args:
             listener: hears of every validation.
-            finish: is called with each run once it is trained, by the team's leader.
             epochs: fewer or more than the experiment names.
             hours: how long each run is trained at most.
             team: processes that share the work; each gets the document.
         """
-        overrules = {} if epochs is None else {"epochs": epochs}
-        learn = partial(train, listener=listener, hours=hours, team=team)
-        seeds = [self._run_seed(seed, overrules, learn, finish, team) for seed in self.publication.seeds]
+        seeds = [self._run_seed(seed, epochs, listener, hours, team) for seed in self.publication.seeds]
         configs = [seed.pop("config") for seed in seeds]
         names = list(seeds[0]["metrics"])
         mean = {name: float(np.mean([seed["metrics"][name] for seed in seeds])) for name in names}
@@ -88,38 +73,34 @@ class Reproduction:
         }
 
     def _run_seed(
-        self, seed: int, overrules: dict[str, Any], learn: Learn, finish: Finish, team: Team
+        self, seed: int, epochs: int | None, listener: Listener | None, hours: float | None, team: Team
     ) -> dict[str, Any]:
-        """One run, begun or gone on with, and its test result."""
-        published, path = self.publication, self.runs / f"{self.name}-seed{seed}"
-        dataset = split_source(open_source(published.source), seed=seed, paper_split=published.paper_split)
+        """One run, begun or resumed, and its test result."""
+        published = self.publication
         configured = self.config.model_dump(mode="json", include={"model", "training"}, exclude_unset=True)
-        tables = [configured, {"training": {"seed": seed, **overrules}}]
-        exists = path.exists()
-        team.wait()  # all must have looked before the leader makes the folder
-        folder, config = resume(path, dataset, *tables) if exists else begin(path, dataset, *tables, team=team)
-        learn(folder, dataset, config)
-        if team.leads:
-            finish(folder, dataset)
-        team.wait()  # the others read what the leader has written
-        network = folder.network(dataset, config.training.device)
-        scorer = NetworkScorer(network, dataset.facts_of_test.message_csr, config.training.device)
-        given = given_negatives(dataset, "test")
-        result = evaluate_by_protocol(
-            scorer, dataset, "test", given, filtered_by=published.filtered_by, team=team
-        ).to_dict()
-        log = read_log(path)
+        overrules = {"training": {"seed": seed, **({} if epochs is None else {"epochs": epochs})}}
+        run = Run.resume(
+            self.runs / f"{self.name}-seed{seed}",
+            published.source,
+            configured,
+            overrules,
+            paper_split=published.paper_split,
+            team=team,
+        )
+        run.train(listener=listener, hours=hours, team=team)
+        result = run.evaluate(filtered_by=published.filtered_by, team=team).to_dict()
+        log, best = run.history, run.folder.manifest["metrics"]
         return {
             "seed": seed,
-            "config": config.model_dump(mode="json", exclude={"experiment"}),
-            "split": dataset.split,
+            "config": run.config.model_dump(mode="json", exclude={"experiment"}),
+            "split": run.dataset.split,
             "protocol": result["protocol"],
             "ties": result["ties"],
             "metrics": result["metrics"],
             "by_category": result["by_category"],
             "epochs": log[-1]["epoch"] if log else 0,
-            "best_epoch": folder.manifest["metrics"].get("epoch", 0),
-            "valid": folder.manifest["metrics"].get("valid", {}),
+            "best_epoch": best.get("epoch", 0),
+            "valid": best.get("valid", {}),
             "training_seconds": log[-1]["training_seconds"] if log else 0.0,
             "validation_seconds": sum(entry["validation_seconds"] for entry in log),
             "evaluation_seconds": result["seconds"],
@@ -132,7 +113,7 @@ def describe_machine() -> dict[str, Any]:
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "memory_gb": round(total_memory() / 1e9),
         "python": platform.python_version(),
         "torch": version("torch"),
         "nbfnet": version("nbfnet"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from itertools import pairwise
 
-from nbfnet.explanation.layered_graph import Box, DrawnEdge, LayeredGraph
-from nbfnet.explanation.layout import lay_out
+from nbfnet.explanation.drawing.layout import Box, DrawnEdge, LayeredGraph, lay_out
+from nbfnet.explanation.drawing.text_fitting import fit_lines, text_width
 from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
-from nbfnet.explanation.text_fitting import fit_lines, text_width
+from nbfnet.tables import clean
 
 NODE_SIZE, LABEL_SIZE = 13, 11  # font sizes, as in picture.css
 MARGIN, GAP, SPACING = 16.0, 27.0, 9.0
@@ -170,8 +169,3 @@ def _against(edge: DrawnEdge) -> bool:
 
 def _numbers(paths: set[int]) -> str:
     return " ".join(map(str, sorted(paths)))
-
-
-def clean(text: str) -> str:
-    """Escaped, and without the control characters that XML cannot hold."""
-    return escape("".join(c if c.isprintable() else " " for c in text))

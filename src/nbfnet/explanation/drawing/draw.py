@@ -6,9 +6,10 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
+from nbfnet.explanation.drawing.picture import MARGIN, Picture
+from nbfnet.explanation.drawing.text_fitting import fit_lines, text_width
 from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
-from nbfnet.explanation.picture import MARGIN, Picture, clean
-from nbfnet.explanation.text_fitting import fit_lines, text_width
+from nbfnet.tables import clean
 
 if TYPE_CHECKING:
     from nbfnet.explanation.explanation import Explanation
@@ -149,4 +150,4 @@ def _no_path(explanation: Explanation) -> str:
 
 
 def _resource(name: str) -> str:
-    return files("nbfnet.explanation").joinpath(name).read_text(encoding="utf-8")
+    return files("nbfnet.explanation.drawing").joinpath(name).read_text(encoding="utf-8")

@@ -1,19 +1,55 @@
-"""Explanations as files: the ending of the name says in which format."""
+"""Explanations as files: the ending of the name says in which format; PNG and PDF are rendered by Typst."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from nbfnet.errors import ExplanationError
-from nbfnet.explanation.drawing import draw_html, draw_svg
-from nbfnet.explanation.rendering import check_can_render, render_pdf, render_png
+from nbfnet.errors import ExplanationError, MissingExtraError
+from nbfnet.explanation.drawing.draw import draw_html, draw_svg
 from nbfnet.graph.atomic import replacing
 from nbfnet.strict_json import strict_json
 
 if TYPE_CHECKING:
     from nbfnet.explanation.explanation import Explanation
+
+
+# A page as large as the picture. One pixel of the SVG is 1/96 inch, that is 0.75 points.
+_PAGE = """#set page(width: auto, height: auto, margin: 0pt)
+#image(bytes(sys.inputs.picture), format: "svg", alt: sys.inputs.alt)
+"""
+_PIXELS_PER_INCH = 192  # two for each pixel of the SVG: sharp on today's screens, and in print
+
+
+def check_can_render(what: str) -> None:
+    """Whether pictures of a format can be made.
+
+    Raises:
+        MissingExtraError: the extra ``pictures`` is not installed.
+    """
+    if find_spec("typst") is None:
+        raise MissingExtraError(f"a picture as {what}", "typst", "pictures")
+
+
+def render_png(svg: str) -> bytes:
+    """The picture as PNG, with two pixels for each one of the SVG."""
+    return _render(svg, "png")
+
+
+def render_pdf(svg: str) -> bytes:
+    """The picture as PDF, drawn with lines and letters, on one page of its own size."""
+    return _render(svg, "pdf")
+
+
+def _render(svg: str, form: Literal["png", "pdf"]) -> bytes:
+    check_can_render(f".{form}")
+    import typst
+
+    inputs = {"picture": svg, "alt": "The paths behind a prediction"}
+    rendered: Any = typst.compile(_PAGE.encode(), format=form, ppi=_PIXELS_PER_INCH, sys_inputs=inputs)
+    return bytes(rendered)
 
 
 def _json(explanation: Explanation) -> bytes:
@@ -34,13 +70,13 @@ def check_format(file: Path, allowed: tuple[str, ...] = tuple(_FORMATS)) -> str:
     """The format that a file's ending stands for, if it can be written here; before any work is done.
 
     Raises:
-        ExplanationError: the ending stands for no format.
+        ExplanationError: the ending is not that of a format.
         MissingExtraError: it needs the extra ``pictures``, which is not installed.
     """
     ending = file.suffix.lower()
     if ending not in allowed:
         known = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-        got = f"the ending {ending} does not stand for a format" if ending else "the name has no ending"
+        got = f"{ending} is not a format that can be written" if ending else "the name has no ending"
         raise ExplanationError(f"{file}: {got}; give the file a name that ends in {known}")
     if ending in (".png", ".pdf"):
         check_can_render(ending)

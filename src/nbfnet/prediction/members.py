@@ -1,0 +1,53 @@
+"""From run folders to the members of a predictor: networks with their calibration, which is fitted here too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.atomic import alone_in
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.prediction.calibration import Calibration, calibrate
+from nbfnet.prediction.new_facts import on_known_relations
+from nbfnet.prediction.predictor import Member, Predictor
+from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.start import device_of
+
+
+def make_predictor(graph: Graph, runs: Sequence[RunFolder], learned: Sequence[Dataset]) -> Predictor:
+    """The networks of some runs on a graph.
+
+    Raises:
+        EvaluationError: the graph has a relation that a network never saw.
+    """
+    device = device_of(runs[0].config())
+    members = [_member(graph, run, dataset, device) for run, dataset in zip(runs, learned, strict=True)]
+    return Predictor(graph, members, device)
+
+
+def calibration_of(run: RunFolder, epoch: float) -> Calibration:
+    """The run's calibration; the sigmoid where none was fitted to the network of this epoch."""
+    document = run.manifest.get("calibration")
+    fitted = document is not None and document.get("epoch") == epoch
+    return Calibration.read(document if fitted else None)
+
+
+def calibrate_run(run: RunFolder, dataset: Dataset) -> None:
+    """Fit the probabilities of the best network, and state the calibration in the manifest.
+
+    Not where another process has resumed the training meanwhile: it has a better network to calibrate.
+    """
+    device = run.config().training.device
+    network, epoch = run.network_and_epoch(dataset, device)
+    document = calibrate(NetworkScorer(network, dataset.train.message_csr, device), dataset).to_dict()
+    with suppress(BlockingIOError), alone_in(run.path, wait=False):
+        run.update(calibration={"epoch": epoch, **document})
+
+
+def _member(graph: Graph, run: RunFolder, dataset: Dataset, device: str) -> Member:
+    learned = dataset.train
+    same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
+    numbered = graph if same else on_known_relations(graph, learned, run.path)
+    network, epoch = run.network_and_epoch(dataset, device)
+    return Member(network, calibration_of(run, epoch), numbered, run.config().training.hiding)

@@ -1,0 +1,109 @@
+"""Facts and links that a trained network did not learn from: other entities, the same relations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nbfnet.errors import EvaluationError, UnknownNameError
+from nbfnet.graph.extension import described_as, renumber_relations, with_entities
+from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.loading import open_source
+from nbfnet.graph.reading.line_search import place_of
+from nbfnet.graph.reading.read import read
+from nbfnet.graph.reading.triplet_table import EDGE
+from nbfnet.graph.triplets import Triplets
+
+
+def new_graph(source: object, learned: Graph) -> Graph:
+    """The graph of a source, with the relations numbered as those that a network learned.
+
+    The source is whatever ``nbfnet.read`` takes, or a folder or a store, of which every known fact counts. Edges
+    without a relation keep their direction where those of the learned graph did. Entities keep the readable names and
+    the types that were learned.
+
+    Raises:
+        GraphFormatError: it cannot be read.
+        EvaluationError: it has a relation that was not learned, or is a graph of another kind.
+    """
+    return described_as(on_known_relations(_read(source, learned), learned, _origin(source)), learned)
+
+
+def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Dataset:
+    """A dataset of some links, asked on other facts, or on those that were learned.
+
+    A link may name any entity of the facts, and any that the network learned with; one that no fact mentions is an
+    isolated node.
+
+    Args:
+        learned: what the network learned from.
+        facts: whatever ``new_graph`` takes; None: the training facts.
+        links: the same.
+
+    Raises:
+        EvaluationError: a relation is not among those that were learned, or an entity is unknown.
+    """
+    origin = _origin(links)
+    asked = on_known_relations(_read(links, learned.train), learned.train, origin)
+    graph = learned.train if facts is None else new_graph(facts, learned.train)
+    for name in asked.entities:
+        if name not in learned.train.entities and name not in graph.entities:
+            _find(name, graph, origin)
+    graph = with_entities(graph, asked.entities)
+    entity, given = graph.entities.ids(asked.entities), asked.triplets
+    wanted = Triplets(entity[given.head], given.relation, entity[given.tail])
+    if facts is None:
+        # The run's own test links stay known answers, unless they are of another graph.
+        held_out = learned.valid.concatenate(learned.test) if learned.test_graph is None else learned.valid
+        return Dataset(f"{learned.name}, {_name(links, asked)}", learned.train, held_out, wanted, split=learned.split)
+    name = f"{_name(facts, graph)}, {_name(links, asked)}"
+    if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
+        return Dataset(name, graph, Triplets.empty(), wanted)
+    return Dataset(name, learned.train, Triplets.empty(), wanted, graph)
+
+
+def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Graph:
+    """A graph whose relations are numbered as those that a network learned; ``origin`` is where an error looks.
+
+    Raises:
+        EvaluationError: a relation is not among them, or the graph is of another kind.
+    """
+    if graph.kind != learned.kind:
+        raise EvaluationError(
+            f"{origin}: this is a {graph.kind} graph, the network learned from a {learned.kind} one; "
+            "give facts with the same columns"
+        )
+    try:
+        return renumber_relations(graph, learned.relations)
+    except UnknownNameError as error:
+        remedy = "correct the name, leave such facts out, or train again: a network knows the relations it learned with"
+        raise _unknown(error, origin, remedy) from None
+
+
+def _read(source: object, learned: Graph) -> Graph:
+    directed = True if learned.kind == "knowledge" and list(learned.relations) == [EDGE] else None
+    if isinstance(source, Graph):
+        return source
+    if not isinstance(source, str | Path) or not Path(source).is_dir():  # a file named as a dataset is a file here
+        return read(source, directed=directed)
+    opened = open_source(Path(source), directed=directed)
+    return opened.known_graph if isinstance(opened, Dataset) else opened
+
+
+def _name(source: object, graph: Graph) -> str:
+    return Path(source).name if isinstance(source, str | Path) else graph.name
+
+
+def _origin(source: object) -> Path | str:
+    """What an error calls the place that names come from."""
+    return Path(source) if isinstance(source, str | Path) else f"the given {type(source).__name__}"
+
+
+def _find(name: str, graph: Graph, origin: Path | str) -> int:
+    try:
+        return graph.entities.id(name)
+    except UnknownNameError as error:
+        raise _unknown(error, origin, "give a fact with it in --facts, or correct the name") from None
+
+
+def _unknown(error: UnknownNameError, origin: Path | str, remedy: str) -> EvaluationError:
+    return EvaluationError(f"{place_of(origin, error.name)}: {error}\n  what to do: {remedy}")
