@@ -23,6 +23,40 @@ def test_too_little_memory_is_said_in_words():
         execute(connection, "CREATE TABLE t AS SELECT range, hash(range) FROM range(10_000_000)")
 
 
+LIMITED = """
+import re, resource, sys
+from nbfnet.graph.reading.read import read
+from nbfnet.errors import GraphFormatError
+used = 1024 * int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[1]) << 20),) * 2)
+try:
+    read(sys.argv[2])
+except GraphFormatError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux how much memory is used")
+@pytest.mark.parametrize("megabytes", [1, 30, 500])
+def test_too_little_memory_to_begin_is_said_in_words(tmp_path, megabytes):
+    """DuckDB itself ends the process where it cannot have a thread."""
+    (tmp_path / "g.tsv").write_text("a\tr\tb\n")
+    command = [sys.executable, "-c", LIMITED, str(megabytes), str(tmp_path / "g.tsv")]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "not enough memory to read a graph" in shown.stdout and "ulimit -v" in shown.stdout
+
+
+def test_no_thread_for_a_query_is_said_in_words(monkeypatch):
+    def refuse(*arguments):
+        raise RuntimeError("can't start new thread")  # what Python says
+
+    connection = connect()
+    monkeypatch.setattr("_thread.start_new_thread", refuse)
+    with pytest.raises(GraphFormatError, match="not enough memory for another thread"):
+        execute(connection, "SELECT 1")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends the signal of Ctrl-C")
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_ctrl_c_during_a_query(threads):

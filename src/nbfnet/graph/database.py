@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import mmap
 import os
 import shutil
 import tempfile
@@ -22,11 +23,35 @@ def connect() -> duckdb.DuckDBPyConnection:
 
     What it prints of itself where it takes the process for interactive, in a notebook or under ``python -m``, would
     stand between the lines of standard output.
+
+    Raises:
+        GraphFormatError: there is too little memory to begin with.
     """
-    connection = duckdb.connect(config={"temp_directory": str(private_folder())})
+    _check_room()
+    try:
+        connection = duckdb.connect(config={"temp_directory": str(private_folder())})
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise _too_little_memory("there is not enough memory to read a graph") from None
     with suppress(duckdb.Error):  # in a notebook without ipywidgets DuckDB refuses; progress is then not known
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
+
+
+def _check_room() -> None:
+    """Refuse to begin where a limit (``ulimit -v``) leaves less than DuckDB takes for itself and for each thread.
+
+    It would not say so: without memory for a thread it ends the process.
+    """
+    room = (1 << 30) + (os.cpu_count() or 1) * (32 << 20)
+    try:
+        mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
+    except (OSError, MemoryError):
+        what = f"there is not enough memory to read a graph: less than {room / 1e9:.1f} GB can be had"
+        raise _too_little_memory(what) from None
+
+
+def _too_little_memory(what: str) -> GraphFormatError:
+    return GraphFormatError(what, remedy="free memory, or raise the limit of this process (ulimit -v)")
 
 
 def private_folder() -> Path:
@@ -63,7 +88,10 @@ def execute(
     """
     running = _Query(connection, query, list(parameters))
     try:
-        _thread.start_new_thread(running.run, ())
+        try:
+            _thread.start_new_thread(running.run, ())
+        except RuntimeError:
+            raise _too_little_memory("there is not enough memory for another thread") from None
         while not running.end.acquire(timeout=0.1):  # an endless wait may miss a Ctrl-C that comes just before it
             pass
     except KeyboardInterrupt:
