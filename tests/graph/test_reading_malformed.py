@@ -506,3 +506,16 @@ def test_nodes_of_a_known_graph_that_are_not_numbers(tmp_path, monkeypatch):
     monkeypatch.setenv("NBFNET_DATA", str(tmp_path))
     with pytest.raises(GraphFormatError, match=r"edges\.txt.*'Bob' is not a number"):
         load("cora")
+
+
+@pytest.mark.parametrize("number", ["2708", "-1", "3000000000", "9" * 5000, "1e3", "٣"])
+def test_a_node_of_a_known_dataset_beyond_its_numbers(tmp_path, monkeypatch, number):
+    (tmp_path / "cora").mkdir()
+    (tmp_path / "cora" / "edges.txt").write_text(f"0\t2707\n0\t1\n5\t{number}\n", encoding="utf-8")
+    monkeypatch.setenv("NBFNET_DATA", str(tmp_path))
+    with pytest.raises(
+        GraphFormatError, match=r"edges\.txt, line 3: the node '.*' is not a number from 0 to 2707"
+    ) as error:
+        load("cora")
+    assert number[:100] in str(error.value) and error.value.remedy
+    assert len(str(error.value)) < 1000

@@ -15,6 +15,7 @@ from nbfnet.graph.datasets.statistics import count_dataset, count_graph
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.findings import Finding
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, inductive_twin, read_folder, read_inductive
+from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.read import SourceOptions, read
 from nbfnet.graph.splits import split
 from nbfnet.graph.store import is_store, read_store
@@ -146,12 +147,14 @@ def _open_known(entry: RegistryEntry) -> Graph | Dataset:
 
 def _number_nodes(graph: Graph, entry: RegistryEntry, location: Path) -> Graph:
     """Name nodes by their numbers 0 to |V| - 1, so that nodes without an edge count too."""
-    strange = next((name for name in graph.entities if not (name.isascii() and name.isdigit())), None)
-    if strange is not None:
-        remedy = "give the nodes of this dataset as numbers from 0, or fetch it again"
-        raise GraphFormatError(f"the node {strange!r} is not a number", file=location, remedy=remedy)
+    nodes = entry.statistics.entities or 2**31 - 1
+    for name in graph.entities:
+        if not (name.isascii() and name.isdigit() and len(name) <= 10 and int(name) < nodes):
+            what = f"the node {name[:100]!r} is not a number from 0 to {nodes - 1}"
+            remedy = "give the nodes of this dataset as such numbers, or delete the file and let it be fetched again"
+            raise GraphFormatError(what, file=place_of(location, name), remedy=remedy)
     number = np.array([int(name) for name in graph.entities], dtype=np.int32)
     edges = graph.triplets
     renumbered = Triplets(number[edges.head], edges.relation, number[edges.tail], edges.weight)
-    nodes = entry.statistics.entities or int(number.max()) + 1
-    return dataclasses.replace(graph, entities=Vocabulary.numbered(nodes), triplets=renumbered)
+    entities = Vocabulary.numbered(entry.statistics.entities or int(number.max()) + 1)
+    return dataclasses.replace(graph, entities=entities, triplets=renumbered)

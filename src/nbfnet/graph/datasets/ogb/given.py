@@ -37,6 +37,7 @@ class TailCandidates:
             raise GraphFormatError(
                 f"names entities {rows.min()}..{rows.max()}, but there are only 0..{self.num_nodes - 1}",
                 file=self.file,
+                remedy="get the dataset anew",
             )
         wrong = np.ones(rows.shape, dtype=np.bool_)
         wrong[np.arange(len(rows)), self.answer[queries]] = False

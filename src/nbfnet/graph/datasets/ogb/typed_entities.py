@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -58,8 +59,10 @@ def read_names(file: Path) -> list[str]:
                 names[int(index)] = name
     except FileNotFoundError as error:
         raise GraphFormatError("is missing", file=file, remedy="get the dataset anew, with all its files") from error
-    except (OSError, EOFError, ValueError, csv.Error) as error:
-        raise GraphFormatError(f"is not a table of an index and a name: {error}", file=file) from error
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
+        what = f"is not a table of an index and a name: {error}"
+        raise GraphFormatError(what, file=file, remedy="get the dataset anew") from error
     if sorted(names) != list(range(len(names))):
-        raise GraphFormatError(f"should number its {len(names):,} names from 0 without a gap", file=file)
+        what = f"should number its {len(names):,} names from 0 without a gap"
+        raise GraphFormatError(what, file=file, remedy="get the dataset anew")
     return [names[index] for index in range(len(names))]

@@ -18,6 +18,7 @@ from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
 BLOCK = 1 << 22  # rows that are checked and copied at a time
+_ANEW = "get the dataset anew"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,9 @@ def _read_counts(file: Path) -> tuple[int, int]:
     counts = [meta.get(key) if isinstance(meta, dict) else None for key in ("num_entities", "num_relations")]
     if not all(isinstance(count, (int, np.integer)) and 0 < count < 2**31 for count in counts):
         raise GraphFormatError(
-            f"should hold num_entities and num_relations, both below 2^31, but holds {meta!r:.200}", file=file
+            f"should hold num_entities and num_relations, both below 2^31, but holds {meta!r:.200}",
+            file=file,
+            remedy=_ANEW,
         )
     entities, relations = (int(count) for count in counts if count is not None)
     return entities, relations
@@ -71,6 +74,7 @@ def _read_valid(files: Path, bounds: tuple[int, int, int]) -> tuple[Triplets, Ta
         raise GraphFormatError(
             f"has {len(candidates):,} rows, for {len(head):,} links and {len(answer):,} answers",
             file=candidate_file,
+            remedy=_ANEW,
         )
     _check_range(answer_file, answer, candidates.shape[1])
     tail = np.asarray(candidates[np.arange(len(answer)), answer])
@@ -84,7 +88,7 @@ def _columns(file: Path, bounds: Sequence[int]) -> list[Int32]:
     """The columns of an array (row, column), copied block by block; column i has ids below ``bounds[i]``."""
     rows = _open(file, 2)
     if rows.shape[1] != len(bounds):
-        raise GraphFormatError(f"should have {len(bounds)} columns, but has {rows.shape[1]}", file=file)
+        raise GraphFormatError(f"should have {len(bounds)} columns, but has {rows.shape[1]}", file=file, remedy=_ANEW)
     columns = [np.empty(len(rows), dtype=np.int32) for _ in bounds]
     for begin in range(0, len(rows), BLOCK):
         block = rows[begin : begin + BLOCK]
@@ -101,13 +105,12 @@ def _open(file: Path, dimensions: int) -> npt.NDArray[np.integer[Any]]:
     except FileNotFoundError as error:
         raise GraphFormatError("is missing", file=file, remedy="get the dataset anew, with all its files") from error
     except (OSError, EOFError, ValueError) as error:
-        raise GraphFormatError(
-            f"cannot be read as an array: {error}", file=file, remedy="get the dataset anew"
-        ) from error
+        raise GraphFormatError(f"cannot be read as an array: {error}", file=file, remedy=_ANEW) from error
     if array.dtype.kind not in "iu" or array.ndim != dimensions:
         raise GraphFormatError(
             f"should be integers in {dimensions} dimension(s), but is {array.dtype} in {array.ndim}",
             file=file,
+            remedy=_ANEW,
         )
     return array
 
@@ -115,4 +118,5 @@ def _open(file: Path, dimensions: int) -> npt.NDArray[np.integer[Any]]:
 def _check_range(file: Path, ids: npt.NDArray[np.integer[Any]], bound: int, *, first_row: int = 0) -> None:
     if len(ids) and (ids.min() < 0 or ids.max() >= bound):
         row = int(np.argmax((ids < 0) | (ids >= bound)))
-        raise GraphFormatError(f"row {first_row + row}: id {ids[row]} is not in 0..{bound - 1}", file=file)
+        what = f"row {first_row + row}: id {ids[row]} is not in 0..{bound - 1}"
+        raise GraphFormatError(what, file=file, remedy=_ANEW)
