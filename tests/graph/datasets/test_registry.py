@@ -55,6 +55,7 @@ def served(entry, server, contents):
             server.put(file.target, contents[file.target]),
             file.target,
             Checksum("sha256", hashlib.sha256(contents[file.target]).hexdigest()),
+            file.largest,
         )
         for file in entry.files
     )
@@ -74,6 +75,16 @@ def test_every_dataset_is_known_by_its_name():
         for file in entry.files:
             assert file.url.startswith("https://")
             assert len(file.checksum.digest) == {"sha256": 64, "md5": 32}[file.checksum.algorithm]
+
+
+def test_a_download_may_be_about_as_large_as_what_was_published():
+    general = RemoteFile("", "", Checksum("md5", "")).largest
+    for entry in known_datasets().values():
+        for file in entry.files:
+            assert file.largest < general or entry.name == "wikikg90m", file
+            copy = Path(DATA or "") / file.target
+            if DATA and copy.exists():
+                assert 2 * copy.stat().st_size <= file.largest, file
 
 
 def test_upper_and_lower_case_count_as_equal():
@@ -217,6 +228,14 @@ def test_a_citation_graph_is_converted(folders, file_server):
     assert locate(entry) == cache / "cora" / "edges.txt"
     assert (cache / "cora" / "edges.txt").read_text() == "1\t0\n2\t1\n"
     assert [path.name for path in (cache / "cora").iterdir()] == ["edges.txt"]
+
+
+def test_an_archive_without_end_is_not_fetched(folders, file_server):
+    _, cache = folders
+    entry = find_dataset("cora")
+    with pytest.raises(DownloadError, match="more than 20,000,000 bytes"):
+        locate(served(entry, file_server, {"cora/cora.tgz": bytes(20_000_001)}))
+    assert list((cache / "cora").iterdir()) == []
 
 
 def test_only_the_needed_files_of_wikikg90m_are_unpacked(folders, file_server):

@@ -13,6 +13,7 @@ _GITHUB = "https://raw.githubusercontent.com"
 _EMBEDDINGS = f"{_GITHUB}/DeepGraphLearning/KnowledgeGraphEmbedding/master/data"
 _GRAIL = f"{_GITHUB}/kkteru/grail/master/data"
 _LINQS = "https://linqs-data.soe.ucsc.edu/public"
+_MB = 1_000_000  # bytes
 _PARTS = ("train.txt", "valid.txt", "test.txt")
 
 # relations, entities, train, valid; entities, facts and queries of the test graph (tab:inductive_statistics)
@@ -60,8 +61,8 @@ def _fb15k_237() -> RegistryEntry:
         source="Toutanova and Chen 2015, from Freebase (CC BY 2.5)",
         statistics=Statistics(14_541, 237, 272_115, 17_535, 20_466),
         files=(
-            *(_text(f"{_EMBEDDINGS}/FB15k-237/{part}", f"fb15k-237/{part}") for part in _PARTS),
-            _text(names, "fb15k-237/entity_names.txt"),
+            *(_text(f"{_EMBEDDINGS}/FB15k-237/{part}", f"fb15k-237/{part}", 50 * _MB) for part in _PARTS),
+            _text(names, "fb15k-237/entity_names.txt", 2 * _MB),
         ),
         checksums="agree with the md5 sums that TorchDrug and AmpliGraph publish for the triplets",
     )
@@ -77,7 +78,7 @@ def _wn18rr() -> RegistryEntry:
         description="WordNet: relations between word senses",
         source="Dettmers et al. 2018, from WordNet (WordNet licence)",
         statistics=Statistics(40_943, 11, 86_835, 3_034, 3_134),
-        files=tuple(_text(f"{_EMBEDDINGS}/wn18rr/{part}", f"wn18rr/{part}") for part in _PARTS),
+        files=tuple(_text(f"{_EMBEDDINGS}/wn18rr/{part}", f"wn18rr/{part}", 8 * _MB) for part in _PARTS),
         checksums="agree with the md5 sums that TorchDrug and AmpliGraph publish",
     )
 
@@ -97,7 +98,7 @@ def _inductive(name: str) -> RegistryEntry:
         source="Teru, Denis and Hamilton 2020 (GraIL); licence as of the graph it is drawn from",
         statistics=Statistics(entities, relations, train, valid, test, test_entities, test_facts),
         files=tuple(
-            _text(f"{_GRAIL}/{Path(place).name}/{part}", f"{place}/{part}")
+            _text(f"{_GRAIL}/{Path(place).name}/{part}", f"{place}/{part}", 5 * _MB)
             for place in (training, testing)
             for part in _PARTS
         ),
@@ -116,7 +117,7 @@ def _citations(name: str) -> RegistryEntry:
         description="citations between papers, undirected",
         source="Sen et al. 2008, published by LINQS; no licence is stated",
         statistics=Statistics(nodes, None, train, valid, test, total=train + valid + test),
-        files=(RemoteFile(f"{_LINQS}/{archive}", f"{name}/{Path(archive).name}", Checksum("md5", md5)),),
+        files=(RemoteFile(f"{_LINQS}/{archive}", f"{name}/{Path(archive).name}", Checksum("md5", md5), 20 * _MB),),
         checksums="the md5 sum that TorchDrug publishes for the archive",
     )
 
@@ -157,7 +158,7 @@ def _wikikg90m() -> RegistryEntry:
         source="Open Graph Benchmark, Hu et al. 2021 (CC0)",
         statistics=Statistics(87_143_637, 1_315, total=504_220_369),
         files=(
-            RemoteFile(archive, f"{folder}.zip", Checksum("md5", "73d4f5dde29d78669330b4db4c12fc9c"), 400_000_000_000),
+            RemoteFile(archive, f"{folder}.zip", Checksum("md5", "73d4f5dde29d78669330b4db4c12fc9c"), 200_000 * _MB),
         ),
         checksums="the md5 sum that OGB publishes for the archive",
     )
@@ -180,8 +181,8 @@ def _in_folder(folder: str, parts: tuple[str, ...] = _PARTS) -> tuple[str, ...]:
     return tuple(f"{folder}/{part}" for part in parts)
 
 
-def _text(url: str, target: str) -> RemoteFile:
-    return RemoteFile(url, target, Checksum("sha256", _sha256()[target], text=True))
+def _text(url: str, target: str, largest: int) -> RemoteFile:
+    return RemoteFile(url, target, Checksum("sha256", _sha256()[target], text=True), largest)
 
 
 @cache

@@ -29,7 +29,7 @@ class RemoteFile:
     url: str
     target: str  # where it goes, under a data folder
     checksum: Checksum
-    largest: int = 1_000_000_000  # bytes; more than twice what was published is not the file that is wanted
+    largest: int = 1_000_000_000  # bytes, at least twice what was published; a larger file is another one
 
 
 @dataclass(frozen=True)
