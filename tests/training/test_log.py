@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -16,6 +17,14 @@ def test_lines_in_lines_out(tmp_path):
     lengths = [log.append(ENTRY), log.append(ENTRY | {"valid": {}})]
     assert lengths[1] == (tmp_path / "log.jsonl").stat().st_size
     assert read_log(tmp_path) == [ENTRY, ENTRY | {"valid": {}}]
+
+
+def test_what_is_not_a_number_is_null_in_the_file(tmp_path):
+    Log(tmp_path, 0).append(ENTRY | {"loss": float("inf"), "valid": {"mrr": float("nan"), "mr": 2.0}})
+    assert b'"mrr": null' in (tmp_path / "log.jsonl").read_bytes()
+    assert b"NaN" not in (tmp_path / "log.jsonl").read_bytes()
+    [entry] = read_log(tmp_path)
+    assert math.isnan(entry["loss"]) and math.isnan(entry["valid"]["mrr"]) and entry["valid"]["mr"] == 2
 
 
 def test_what_came_after_the_state_is_cut_off(tmp_path):
@@ -50,6 +59,8 @@ def test_a_log_that_is_too_short_or_gone(tmp_path):
         b"{}",
         json.dumps(ENTRY | {"valid": 3}).encode(),
         json.dumps(ENTRY | {"loss": "low"}).encode(),
+        json.dumps(ENTRY | {"loss": "0.5"}).encode(),
+        b"[" * 100_000,
     ],
 )
 def test_damaged_lines(tmp_path, line):

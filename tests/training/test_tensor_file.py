@@ -32,6 +32,13 @@ def test_what_is_written_is_read(file):
         assert tensors[name].dtype == tensor.dtype and torch.equal(tensors[name], tensor)
 
 
+def test_what_is_not_a_number_is_null_in_the_file(tmp_path):
+    file = tmp_path / "x.safetensors"
+    write_tensors(file, TENSORS, {"mrr": float("nan"), "worst": float("inf")})
+    assert b"NaN" not in file.read_bytes() and b"Infinity" not in file.read_bytes()
+    assert read_tensors(file)[1] == {"mrr": None, "worst": None}
+
+
 def test_equal_content_gives_equal_bytes(file, tmp_path):
     shuffled = dict(reversed(TENSORS.items()))
     write_tensors(tmp_path / "y", shuffled, {"epoch": 1.5, "best": {"valid": {"mrr": 0.25}}})
@@ -97,6 +104,7 @@ def test_any_truncation_and_anything_appended(file):
         {KEY: '["{}", "0"]'},
         {KEY: '["{}", null]'},
         {KEY: "null"},
+        {KEY: "[" * 100_000},
     ],
 )
 def test_tensors_of_other_programs(tmp_path, metadata):

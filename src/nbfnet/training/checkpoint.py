@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from nbfnet.errors import RunFolderError
 from nbfnet.graph.atomic import replacing
 from nbfnet.regular_files import is_special
+from nbfnet.strict_json import strict_json
 
 KEY = "nbfnet"  # one entry alone: several are written in any order, and equal files should have equal bytes
 
@@ -41,7 +42,7 @@ def pack_tensors(tensors: Mapping[str, Tensor], description: Mapping[str, Any]) 
     file of a random name behind.
     """
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    text = json.dumps(description)
+    text = strict_json(description)
     packed: bytes = save(plain, metadata={KEY: json.dumps([text, _checksum(plain, text)])})
     return packed
 
@@ -62,7 +63,7 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         if checksum != _checksum(tensors, text):
             raise ValueError("its checksum is wrong")
         return tensors, json.loads(text)
-    except (OSError, SafetensorError, LookupError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, SafetensorError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         what = "it is missing" if isinstance(error, FileNotFoundError) else f"it is damaged: {error}"
         raise RunFolderError(file, what, "train again, or restore the folder from a copy") from None
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from nbfnet.errors import MissingExtraError, RunFolderError
 from nbfnet.graph.atomic import replacing
+from nbfnet.strict_json import strict_json
 from nbfnet.training.checkpoint import write_error
 
 FILE = "log.jsonl"
@@ -23,8 +24,8 @@ class _Entry(BaseModel):
     """What a line must have."""
 
     epoch: float
-    loss: float
-    valid: dict[str, float]
+    loss: float | None  # null is what is not a number
+    valid: dict[str, float | None]
     training_seconds: float
     validation_seconds: float
 
@@ -44,7 +45,7 @@ class Log:
         """Write a line; returns the length of the log in bytes."""
         try:
             with self._file.open("ab") as file:
-                file.write(json.dumps(entry).encode() + b"\n")
+                file.write(strict_json(entry).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())  # before a checkpoint that counts these bytes
                 return file.tell()
@@ -66,11 +67,16 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
 def _read_line(file: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         entry: dict[str, Any] = json.loads(line)
-        _Entry.model_validate(entry)
-        return entry
-    except ValueError:
+        _Entry.model_validate(entry, strict=True)
+    except (ValueError, RecursionError):
         what = f"line {number} is not that of a validation"
         raise RunFolderError(file, what, "restore it from a copy, or train again in another folder") from None
+    valid = {name: _number(value) for name, value in entry["valid"].items()}
+    return entry | {"loss": _number(entry["loss"]), "valid": valid}
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
 
 
 CURVES = "curves.png"
