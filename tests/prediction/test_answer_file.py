@@ -170,11 +170,15 @@ def test_what_was_begun_with_something_else_is_begun_anew(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"\xff\xfe\x00", b"[1]\n", b"null\n{}\n", b'{"identity": "one", "x": 1}\n', b"\n\n"]
+    "content",
+    [b"\xff\xfe\x00", b"[1]\n", b"null\n{}\n", b'{"identity": "one", "x": 1}\n', b"\n\n", b"my notes\n" * 9999, b"{}"],
 )
-def test_a_foreign_file_of_progress_is_begun_anew(tmp_path, content):
+def test_somebodys_own_file_is_not_taken_for_progress(tmp_path, content):
     (tmp_path / "a.jsonl.progress").write_bytes(content)
-    assert write_answers(tmp_path / "a.jsonl", QUERIES, Answerer(), "one") == 0
+    with pytest.raises(GraphFormatError, match=r"a\.jsonl\.progress: .* something else[\s\S]*move it away"):
+        write_answers(tmp_path / "a.jsonl", QUERIES, Answerer(), "one")
+    assert (tmp_path / "a.jsonl.progress").read_bytes() == content
+    assert not (tmp_path / "a.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from nbfnet.prediction.query_file import Query
 from nbfnet.progress import stage
 from nbfnet.strict_json import strict_json
 
+_START = b'{"identity": "'
+_FIRST_LINE = re.compile(re.escape(_START) + rb'([0-9a-f]{32}("(\}\n?)?)?|[0-9a-f]{0,31})')  # perhaps cut off
 FORMATS = (".csv", ".parquet", ".jsonl")
 _COLUMNS = {
     "query": "BIGINT",  # the query's number in its file, from 1
@@ -68,12 +71,14 @@ def write_answers(
         reasons: whether the rows have a reason.
 
     Raises:
-        GraphFormatError: the ending stands for no format, another process writes the same file, or the disk is full.
+        GraphFormatError: the ending stands for no format, another process writes the same file, the name for what
+            gathers belongs to another file, or the disk is full.
     """
     check_format(file)
     partial = file.with_name(file.name + ".progress")
     try:
         with _alone(partial, file) as progress:
+            _check_is_ours(progress, partial)
             done = _resume(progress, _digest(identity, queries))
             with stage(f"answering {len(queries):,} queries") as report:
                 for position, (number, query) in enumerate(queries[done:], start=done):
@@ -120,6 +125,15 @@ def _alone(partial: Path, file: Path) -> Iterator[BinaryIO]:
         raise GraphFormatError("another process is writing this file", file=file, remedy=remedy) from None
     with os.fdopen(handle, "r+b") as progress:
         yield progress
+
+
+def _check_is_ours(progress: BinaryIO, partial: Path) -> None:
+    """Refuse somebody's own file that happens to have this name; the beginning of a first line was cut off."""
+    start = progress.read(len(_START) + 35)
+    progress.seek(0)
+    if not (_FIRST_LINE.fullmatch(start) or _START.startswith(start)):
+        what = "answers would gather in this file, but it holds something else"
+        raise GraphFormatError(what, file=partial, remedy="move it away, or choose another output")
 
 
 def _digest(identity: str, queries: Sequence[tuple[int, Query]]) -> str:
