@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -519,3 +521,61 @@ def test_a_node_of_a_known_dataset_beyond_its_numbers(tmp_path, monkeypatch, num
         load("cora")
     assert number[:100] in str(error.value) and error.value.remedy
     assert len(str(error.value)) < 1000
+
+
+def pack_long_line(path, start, megabytes=40):
+    """A small gzip file of 250 good lines, then one that begins like this and is very long."""
+    good = "".join(f"a{i}\tr\tb{i}\n".replace("\t", start[1]) for i in range(250))
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write((good + start).encode())
+        for _ in range(megabytes):
+            file.write(b"x" * 1_000_000)
+        file.write(b"\nc\tr\td\n".replace(b"\t", start[1].encode()))
+    return path
+
+
+@pytest.mark.parametrize("options", [{}, {"skip_bad_lines": True}, {"encoding": "latin-1"}])
+@pytest.mark.parametrize("start", ["a\tr\t", "a,r,", 'a,r,"', "a r "])
+def test_a_line_that_does_not_fit_into_memory(tmp_path, start, options):
+    """DuckDB leaves lines of more than 32 million bytes out without a word."""
+    path = pack_long_line(tmp_path / "g.txt.gz", start)
+    with pytest.raises(GraphFormatError, match=r"g\.txt\.gz, line 251: the line is longer than 16 million bytes"):
+        read(path, **options)
+
+
+def test_a_line_that_does_not_fit_into_memory_beside_the_graph(tmp_path):
+    path = pack_long_line(tmp_path / "labels.tsv.gz", "a\tb")
+    with pytest.raises(GraphFormatError, match=r"labels\.tsv\.gz, line (1|251): "):
+        read([("a", "r", "b")], labels=path)
+    (tmp_path / "g.nt").write_bytes(b"<http://a> <http://r> <http://b> .\n<" + b"x" * 20_000_000)
+    with pytest.raises(GraphFormatError, match=r"g\.nt, line 2: the line is longer than 16 million bytes"):
+        read(tmp_path / "g.nt", skip_bad_lines=True)
+
+
+def test_quotes_that_never_end(tmp_path):
+    """A field that Python's reader gives up on is the end of what it can tell."""
+    good = "".join(f"a{i},r,b{i}\n" for i in range(250))
+    for ending in ("\n", "\r\n"):  # mixed ends are copied first
+        (tmp_path / "g.csv").write_bytes((good + 'a,r,"' + f"x,r,y{ending}" * 6_000_000).encode())
+        with pytest.raises(GraphFormatError, match=r"g\.csv, line 251: a quoted field does not end"):
+            read(tmp_path / "g.csv")
+
+
+MEASURE = """
+import resource, sys
+from nbfnet.errors import GraphFormatError
+from nbfnet.graph.reading.read import read
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    read(sys.argv[1])
+except GraphFormatError:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
+def test_a_small_file_with_a_huge_line_takes_little_memory(tmp_path):
+    path = pack_long_line(tmp_path / "g.tsv.gz", "a\tr\t", megabytes=300)
+    assert path.stat().st_size < 2_000_000
+    shown = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, timeout=180)
+    assert int(shown.stdout) < 300_000, shown.stderr  # kilobytes

@@ -12,7 +12,7 @@ from nbfnet.graph.graph import Graph
 from nbfnet.graph.reading.columns import is_relation_word
 from nbfnet.graph.reading.dialect import is_blank
 from nbfnet.graph.reading.line_search import place_of
-from nbfnet.graph.reading.opening import numbered_lines, open_text
+from nbfnet.graph.reading.opening import lines_of, numbered_lines, open_text
 from nbfnet.graph.reading.read import check_is_file, read
 from nbfnet.prediction.answers import QUESTION
 
@@ -97,8 +97,8 @@ _LISTED = 20  # faults that are shown
 def _has_header(file: Path, graph: Graph) -> bool | None:
     """Whether the first line is a header: not if it asks, and surely if it titles a relation; else None."""
     check_is_file(file)
-    with open_text(file) as lines:
-        cells = re.split(r"[\t, ]", lines.readline().strip())
+    with open_text(file) as stream:
+        cells = re.split(r"[\t, ]", next(lines_of(stream, file), "").strip())
     if QUESTION in cells:
         return False
     titles = len(cells) == 2 and is_relation_word(cells[1]) and not graph.relations.knows(cells[1])

@@ -12,13 +12,12 @@ from pathlib import Path
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.reading.columns import EXPECTED, Columns, columns_by_name, columns_by_position, stated_columns
 from nbfnet.graph.reading.header import is_header
-from nbfnet.graph.reading.opening import is_gzip_name, open_text
+from nbfnet.graph.reading.opening import LONGEST_LINE, is_gzip_name, open_text
 from nbfnet.graph.reading.roles import may_have_other_roles
 
 TAB, COMMA, SEMICOLON, BAR, SPACE = "\t", ",", ";", "|", " "
 _SAMPLE_LINES = 200
 _LONGEST_LINE = 2_000_000  # what DuckDB takes
-csv.field_size_limit(2**31 - 1)  # Python's reader refuses fields of 131,072 characters; DuckDB has its own limit
 _TOKEN = re.compile(r'"[^"]*"|[^ \t\n\f\r]+')  # DuckDB's idea of a space: names may hold other blanks
 _FOREIGN = {
     b"PAR1": "Parquet",
@@ -144,8 +143,10 @@ def _check_delimiter(delimiter: str | None, path: Path) -> None:
 def _sample(path: Path, encoding: str | None) -> list[str]:
     lines: list[str] = []
     with open_text(path, encoding=encoding) as stream:
-        while len(lines) < _SAMPLE_LINES and (line := stream.readline(_LONGEST_LINE + 1)):
-            if len(line) > _LONGEST_LINE:  # a small gzip file may unpack to more than fits into memory
+        size = 0
+        while len(lines) < _SAMPLE_LINES and size < LONGEST_LINE and (line := stream.readline(_LONGEST_LINE + 1)):
+            size += len(line)
+            if len(line) > _LONGEST_LINE:
                 what = "the line is longer than two million bytes"
                 text, remedy = line[:200], "check that the file is what its name says"
                 raise GraphFormatError(what, file=path, line=len(lines) + 1, text=text, remedy=remedy)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nbfnet.graph.database import execute
 from nbfnet.graph.reading.columns import Columns, columns_by_name, is_relation_word, names_every_column
 from nbfnet.graph.reading.findings import Finding, Severity
-from nbfnet.graph.reading.opening import open_text
+from nbfnet.graph.reading.opening import lines_of, open_text
 
 if TYPE_CHECKING:
     from nbfnet.graph.reading.triplet_table import TripletTable
@@ -106,8 +106,8 @@ def _is_used(files: Sequence[Path], cells: Sequence[str]) -> bool:
     """Whether a cell stands in another part of the graph, other than in the same first line."""
     wanted = set(cells)
     for file in files:
-        with open_text(file) as lines:
-            for number, line in enumerate(lines):
+        with open_text(file) as stream:
+            for number, line in enumerate(lines_of(stream, file)):
                 found = {cell.strip() for cell in re.split(r"[\t,;|]", line)}
                 if wanted & found and (number or wanted != found):
                     return True

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from nbfnet.graph.database import execute
 from nbfnet.graph.reading.dialect import Dialect
 from nbfnet.graph.reading.findings import FEW, Finding, counted
-from nbfnet.graph.reading.opening import open_bytes, open_text
+from nbfnet.graph.reading.opening import lines_of, open_bytes, open_text
 from nbfnet.graph.reading.records import RowLines
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def report_line_ends(table: TripletTable, part: str, dialect: Dialect, lines: Ro
     if lines.encoding is None and not lines.has_one_line_for_each_row:
         blank, first = 0, []
         with open_bytes(lines.path) as stream:
-            for number, line in enumerate(_split(stream, lines.lone_returns > 0), start=1):
+            for number, line in enumerate(_split(lines_of(stream, lines.path), lines.lone_returns > 0), start=1):
                 if not line.strip():
                     blank += 1
                     first += [number] if blank <= FEW else []
@@ -49,16 +49,16 @@ def report_line_ends(table: TripletTable, part: str, dialect: Dialect, lines: Ro
             note("blank lines", counted(blank, "blank line"), tuple(first), blank)
 
 
-def _split(stream: IO[bytes], at_returns: bool) -> Iterator[bytes]:
+def _split(lines: Iterable[bytes], at_returns: bool) -> Iterator[bytes]:
     """The lines of a file, which carriage returns may end too."""
-    for line in stream:
+    for line in lines:
         yield from line.splitlines(keepends=True) if at_returns else [line]
 
 
 def _report_lone_returns(table: TripletTable, lines: RowLines) -> None:
     first: list[int] = []
     with open_text(lines.path, encoding=lines.encoding) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(lines_of(stream, lines.path), start=1):
             if line.endswith("\r"):
                 first.append(number)
                 if len(first) == FEW:

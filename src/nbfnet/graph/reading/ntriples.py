@@ -12,7 +12,7 @@ import numpy as np
 from nbfnet.errors import GraphFormatError, MissingExtraError
 from nbfnet.graph.reading.findings import FEW, Finding, counted
 from nbfnet.graph.reading.names import BLANKS
-from nbfnet.graph.reading.opening import open_bytes
+from nbfnet.graph.reading.opening import lines_of, open_bytes
 from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.progress import stage
@@ -53,7 +53,7 @@ def _triples(table: TripletTable, path: Path, skip_bad_lines: bool) -> Iterator[
         raise MissingExtraError("reading N-Triples", "pyoxigraph", "rdf") from None
     bad: list[int] = []
     with open_bytes(path) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(lines_of(stream, path), start=1):
             try:
                 for triple in pyoxigraph.parse(line.removeprefix(BOM_UTF8), pyoxigraph.RdfFormat.N_TRIPLES):
                     yield number, _names(triple)

@@ -11,10 +11,13 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, AnyStr, NamedTuple, cast
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import private_folder
+
+LONGEST_LINE = 16_000_000  # bytes; DuckDB takes two million, and leaves out more than 32 million without a word
+csv.field_size_limit(2 * LONGEST_LINE)  # of Python's reader, which else refuses fields of 131,072 characters
 
 
 @contextmanager
@@ -60,11 +63,35 @@ def even_copy(path: Path, encoding: str | None = None, *, delimiter: str | None 
             even.open("w", encoding="utf-8", errors=errors, newline="") as copy,
         ):
             taken: list[str] = []  # the lines of a record
-            lines = _noted(text, taken)
-            for _ in lines if delimiter is None else csv.reader(lines, delimiter=delimiter):
-                copy.writelines([*taken[:-1], taken[-1].rstrip("\r\n"), "\n"])
-                taken.clear()
+            lines, written = _noted(lines_of(text, path), taken), 0
+            try:
+                for _ in lines if delimiter is None else csv.reader(lines, delimiter=delimiter):
+                    copy.writelines([*taken[:-1], taken[-1].rstrip("\r\n"), "\n"])
+                    written += len(taken)
+                    taken.clear()
+            except csv.Error:
+                what, remedy = "a quoted field does not end", "close the quotes, or take them out"
+                line, begin = written + 1, taken[0].rstrip("\r\n")
+                raise GraphFormatError(what, file=path, line=line, text=begin, remedy=remedy) from None
         yield even
+
+
+def lines_of(stream: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
+    """The lines of an open file; one that is far too long is an error.
+
+    A small gzip file may hold a line that does not fit into memory.
+    """
+    number = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise _too_long(path, number)
+        yield line
+
+
+def _too_long(path: Path, line: int) -> GraphFormatError:
+    what = f"the line is longer than {LONGEST_LINE // 1_000_000} million bytes"
+    return GraphFormatError(what, file=path, line=line, remedy="check that the file is what its name says")
 
 
 def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
@@ -103,14 +130,22 @@ def count_lines(path: Path) -> LineCount:
 
     A gzip file is unpacked to its end for it, and so checked: DuckDB does not look at the checksum, nor always for a
     missing end.
+
+    Raises:
+        GraphFormatError: a line is far too long.
     """
     feeds, returns, pairs, last = 0, 0, 0, b"\n"
+    length = 0  # of the line that a chunk begins in
     with open_bytes(path) as stream:
         while chunk := stream.read(1 << 20):
             feeds += chunk.count(b"\n")
             returns += chunk.count(b"\r")
             pairs += chunk.count(b"\r\n") + (last == b"\r" and chunk[:1] == b"\n")
             last = chunk[-1:]
+            end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+            length = length + len(chunk) if end < 0 else len(chunk) - 1 - end
+            if length > LONGEST_LINE:
+                raise _too_long(path, feeds + returns - pairs + 1)
     kinds = (pairs, feeds - pairs, returns - pairs)
     return LineCount(sum(kinds) + (last not in (b"\n", b"\r")), returns - pairs, sum(map(bool, kinds)) > 1)
 
@@ -123,7 +158,7 @@ def is_gzip_name(path: Path) -> bool:
 def numbered_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers from 1; one that is not UTF-8 is an error."""
     with open_text(path, errors="surrogateescape", encoding=encoding) as stream:
-        for number, raw in enumerate(stream, start=1):
+        for number, raw in enumerate(lines_of(stream, path), start=1):
             line = raw.rstrip("\r\n")
             try:
                 line.encode()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, cut
-from nbfnet.graph.reading.opening import open_text
+from nbfnet.graph.reading.opening import lines_of, open_text
 
 
 class Record(NamedTuple):
@@ -24,22 +25,25 @@ def records(path: Path, delimiter: str, encoding: str | None = None) -> Iterator
     """Every record; blank lines count, as they do in DuckDB."""
     with open_text(path, encoding=encoding) as stream:
         if delimiter in (TAB, SPACE):
-            for number, raw in enumerate(stream, start=1):
+            for number, raw in enumerate(lines_of(stream, path), start=1):
                 line = raw.rstrip("\r\n")
                 yield Record(number, line, cut(line, delimiter))
             return
-        taken: list[str] = []
+        first: str | None = None  # line of the record
 
         def noted() -> Iterator[str]:
-            for raw in stream:
-                taken.append(raw)
+            nonlocal first
+            for raw in lines_of(stream, path):
+                first = raw if first is None else first
                 yield raw
 
         reader, begin = csv.reader(noted(), delimiter=delimiter), 1
-        for cells in reader:  # a quoted field may run over several lines
-            yield Record(begin, taken[0].rstrip("\r\n"), cells)
-            begin = reader.line_num + 1
-            taken.clear()
+        with suppress(csv.Error):  # a field is longer than any that DuckDB takes: its quotes do not end
+            for cells in reader:  # a quoted field may run over several lines
+                yield Record(begin, (first or "").rstrip("\r\n"), cells)
+                begin, first = reader.line_num + 1, None
+            return
+        yield Record(begin, (first or "").rstrip("\r\n"), [])
 
 
 @dataclass

@@ -12,7 +12,7 @@ from nbfnet.graph.graph import EntityTypes
 from nbfnet.graph.reading.dialect import TAB, cut, detect_dialect, is_blank
 from nbfnet.graph.reading.findings import FEW, Finding, counted, examples
 from nbfnet.graph.reading.names import BLANKS
-from nbfnet.graph.reading.opening import numbered_lines, open_text
+from nbfnet.graph.reading.opening import lines_of, numbered_lines, open_text
 from nbfnet.graph.vocabulary import Vocabulary
 
 SideFile = str | Path | Mapping[str, str]  # a file of name TAB value, or name -> value
@@ -77,7 +77,7 @@ def _pairs(source: SideFile, first: str, second: str, encoding: str | None) -> I
     if not path.is_file():
         raise GraphFormatError("no such file", file=path, remedy=f"give a file of {first} TAB {second}")
     with open_text(path, encoding=encoding) as stream:
-        has_tabs = TAB in stream.readline()
+        has_tabs = TAB in next(lines_of(stream, path), "")
     delimiter = TAB if has_tabs else detect_dialect(path, header=False, encoding=encoding).delimiter
     for number, line in numbered_lines(path, encoding):
         if is_blank(line):
