@@ -6,12 +6,14 @@ import gzip
 import resource
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nbfnet import paths
-from nbfnet.errors import GraphFormatError, NbfnetError, SamplingError, UnknownNameError
+from nbfnet.errors import GraphFormatError, NbfnetError, SamplingError, SplitError, UnknownNameError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import report_leakage
+from nbfnet.graph.loading import load
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -88,3 +90,60 @@ def test_negatives_that_cannot_be_numbered(monkeypatch):
     monkeypatch.setattr(KnownAnswers, "num_rows", 2**62)
     with pytest.raises(SamplingError, match="64 bits"):
         StrictNegatives(known)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("labels", value) for value in (5, 1.5, True, ["a"], b"x", object(), np.array([1]))),
+        *(("types", value) for value in (5, ("a", "b"))),
+        *(("columns", value) for value in (5, [1], b"x", True)),
+        *((name, value) for name in ("delimiter", "encoding", "name") for value in (5, b"x", ["a"], np.array([1]))),
+        *((name, value) for name in ("header", "skip_bad_lines", "directed") for value in ("no", 5, [], {})),
+    ],
+)
+def test_an_option_of_a_wrong_type(tmp_path, option, value):
+    (tmp_path / "g.tsv").write_text("a\tr\tb\n")
+    for source in ([("a", "r", "b")], tmp_path / "g.tsv"):
+        with pytest.raises(GraphFormatError, match=f"^{option}=.* is a ") as error:
+            read(source, **{option: value})
+        assert error.value.remedy
+    if option != "name":
+        with pytest.raises(GraphFormatError, match=f"^{option}=.* is a "):
+            load(tmp_path / "g.tsv", **{option: value})
+
+
+def test_an_option_that_does_not_exist(tmp_path):
+    (tmp_path / "g.tsv").write_text("a\tr\tb\n")
+    for reader in (read, load):
+        with pytest.raises(GraphFormatError, match=r"no option 'delimeter'[\s\S]*delimiter"):
+            reader(tmp_path / "g.tsv", delimeter=",")
+
+
+@pytest.mark.parametrize("source", [5, None, b"x", {}, object()])
+def test_what_is_neither_a_graph_nor_a_path(source, tmp_path):
+    with pytest.raises(GraphFormatError, match=r"cannot read a graph|there is no edge") as error:
+        load(source)
+    assert error.value.remedy
+    if source is not None:
+        with pytest.raises(GraphFormatError, match="not a path"):
+            load(tmp_path, test_graph=source)
+
+
+def test_a_test_graph_of_a_python_object(tmp_path):
+    with pytest.raises(GraphFormatError, match="a test graph is stated for a Python object"):
+        load(EDGES, test_graph=tmp_path)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", None, [1]])
+def test_a_seed_that_is_not_a_number(seed, tmp_path):
+    (tmp_path / "g.tsv").write_text("".join(f"a{i}\tr\tb{i}\n" for i in range(50)))
+    with pytest.raises(SplitError, match="seed"):
+        load(tmp_path / "g.tsv", seed=seed)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan")])
+def test_a_missing_label_or_type_is_not_a_name(missing):
+    graph = read(EDGES, labels={"a": missing, "b": "Bee"}, types={"a": missing, "b": "letter"})
+    assert graph.entities.labels == {"b": "Bee"}
+    assert list(graph.types.names) == ["letter"]

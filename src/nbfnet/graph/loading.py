@@ -16,6 +16,7 @@ from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.findings import Finding
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, inductive_twin, read_folder, read_inductive
 from nbfnet.graph.reading.line_search import place_of
+from nbfnet.graph.reading.option_check import check_options, check_path
 from nbfnet.graph.reading.read import SourceOptions, read
 from nbfnet.graph.splits import split
 from nbfnet.graph.store import is_store, read_store
@@ -41,6 +42,8 @@ def load(
     'knowledge'
     """
     opened = open_source(source, test_graph=test_graph, **options)
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise SplitError(f"the seed {seed!r:.100} is not a whole number of at least 0")
     if isinstance(opened, Graph):
         return split(opened, seed=seed, paper_split=paper_split)
     if paper_split:
@@ -55,10 +58,16 @@ def open_source(
 
     A graph or a dataset that was read already is its own source; any other Python object is what ``read`` takes.
     """
+    check_options(options)
+    if test_graph is not None:
+        check_path(test_graph, "give the folder of the test graph")
     if isinstance(source, Graph | Dataset):
         _refuse_options(options, test_graph, source.name, "a graph that was read already")
         return source
     if not isinstance(source, str | Path):
+        if test_graph is not None:
+            remedy = "write the graph to a folder as train.txt, and give the folder"
+            raise GraphFormatError("a test graph is stated for a Python object", remedy=remedy)
         return read(source, **options)
     if isinstance(source, str) and source.casefold() in known_datasets():
         _refuse_options(options, test_graph, source, "a known dataset")

@@ -10,6 +10,7 @@ from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.reading.ntriples import read_ntriples
 from nbfnet.graph.reading.objects import read_object
+from nbfnet.graph.reading.option_check import check_options
 from nbfnet.graph.reading.parquet import read_parquet
 from nbfnet.graph.reading.side_files import SideFile, read_labels, read_types
 from nbfnet.graph.reading.text import read_text
@@ -65,6 +66,7 @@ def read(
     >>> graph
     <Graph 'graph': knowledge, 3 entities, 2 relations, 2 triplets>
     """
+    check_options({"name": name, "labels": labels, "types": types, **options})
     table, found, own_types = TripletTable(), {}, None
     encoding, directed = options.get("encoding"), options.get("directed")
     if isinstance(source, str | Path):

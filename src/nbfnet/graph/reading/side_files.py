@@ -71,7 +71,9 @@ def _origin(source: SideFile) -> Path | str:
 
 def _pairs(source: SideFile, first: str, second: str, encoding: str | None) -> Iterator[Line]:
     if isinstance(source, Mapping):
-        yield from ((0, str(name).strip(BLANKS), str(value).strip(BLANKS)) for name, value in source.items())
+        for name, value in source.items():
+            if value is not None and value == value:  # NaN, which pandas writes for a missing one, equals nothing
+                yield 0, str(name).strip(BLANKS), str(value).strip(BLANKS)
         return
     path = Path(source)
     if not path.is_file():
