@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nbfnet.graph import database
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.read import read
@@ -539,3 +541,23 @@ def test_benchmark_files(data_folder: Path) -> None:
         h, r, t = (int(a[i]) for a in (graph.triplets.head, graph.triplets.relation, graph.triplets.tail))
         assert f"{graph.entities[h]}\t{graph.relations[r]}\t{graph.entities[t]}" == lines[i]
     assert len(read(data_folder / "cora" / "edges.txt").triplets) == 5429
+
+
+@pytest.mark.parametrize("folder", ["[x]", "*", "a?c", "**", "{a,b}", "[!a]*"])
+def test_a_path_is_never_a_pattern(tmp_path, monkeypatch, named, folder):
+    """Neither that of the file nor that of temporary files; others lie where a pattern would find them."""
+    for name in ("x", "abc", "a", "b", folder):
+        (tmp_path / name / "temporary").mkdir(parents=True)
+        (tmp_path / name / "g.tsv").write_text(f"{name}\tr\tb\n")
+        (tmp_path / name / "g.csv").write_bytes(f'"{name}",r,b\r\nb,r,c\n'.encode())  # mixed line ends
+        columns = pa.table({"head": [name], "relation": ["r"], "tail": ["b"]})
+        pq.write_table(columns, tmp_path / name / "g.parquet")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder / "temporary"))
+    database._private_folder.cache_clear()
+    try:
+        for name in ("g.tsv", "g.parquet"):
+            assert named(read(tmp_path / folder / name)) == [(folder, "r", "b")]
+        assert named(read(tmp_path / folder / "g.csv")) == [(folder, "r", "b"), ("b", "r", "c")]
+        assert any((tmp_path / folder / "temporary").iterdir())
+    finally:
+        database._private_folder.cache_clear()
