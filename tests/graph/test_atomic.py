@@ -147,3 +147,34 @@ def test_a_folder_is_not_put_through_a_link(tmp_path):
         with pytest.raises(NbfnetError), new_folder(tmp_path / name) as draft:
             (draft / "file").write_text("x")
     assert names(tmp_path) == ["dangling", "elsewhere", "link"] and names(tmp_path / "elsewhere") == []
+
+
+def test_what_a_process_killed_before_its_first_file_left_is_removed(tmp_path):
+    (tmp_path / ".x-abcd1234").mkdir()
+    (tmp_path / ".x-abcd1235" / "draft").mkdir(parents=True)
+    (tmp_path / ".x-mynotes1").mkdir()
+    (tmp_path / ".x-mynotes1" / "note").write_text("mine")
+    with new_folder(tmp_path / "x") as draft:
+        (draft / "file").write_text("x")
+    assert names(tmp_path) == [".x-mynotes1", "x"] and names(tmp_path / ".x-mynotes1") == ["note"]
+
+
+def test_many_writers_of_one_folder_leave_one_of_their_folders(tmp_path):
+    made, errors = [], []
+
+    def write(letter: str) -> None:
+        try:
+            with new_folder(tmp_path / "x") as draft:
+                (draft / "file").write_text(letter)
+            made.append(letter)
+        except NbfnetError as error:
+            errors.append(str(error))
+
+    writers = [threading.Thread(target=write, args=(letter,)) for letter in "abcdefgh"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert len(made) == 1 and len(errors) == 7, errors
+    assert names(tmp_path) == ["x"] and (tmp_path / "x" / "file").read_text() == made[0]
+    assert all("exists already" in error or "not empty" in error for error in errors), errors

@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import lock_descriptor
@@ -165,11 +165,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale_drafts(folder)
-        with (
-            tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as outer,
-            alone_in(Path(outer), wait=True),
-        ):
-            draft = Path(outer) / "draft"
+        with _place_for_draft(folder) as outer:
+            draft = outer / "draft"
             draft.mkdir()
             yield draft
             for entry in [*draft.rglob("*"), draft]:
@@ -187,9 +184,22 @@ def new_folder(folder: Path) -> Iterator[Path]:
                 parent.rmdir()
 
 
+@contextmanager
+def _place_for_draft(folder: Path) -> Iterator[Path]:
+    """A new folder beside the wanted one, locked until the block ends."""
+    with ExitStack() as stack:
+        while True:
+            outer = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent)))
+            with suppress(FileNotFoundError, BlockingIOError):  # another process takes it for a stale one
+                stack.enter_context(alone_in(outer, wait=False))
+                break
+        yield outer
+
+
 def _remove_stale_drafts(folder: Path) -> None:
-    """A draft that no process holds was left by one that was killed."""
+    """A draft that no process holds, or the empty place for one, was left by one that was killed."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
-        if (left / "draft").is_dir():
-            with suppress(OSError), alone_in(left, wait=False):
-                shutil.rmtree(left)
+        with suppress(OSError):
+            if {entry.name for entry in left.iterdir()} <= {LOCK, "draft"}:
+                with alone_in(left, wait=False):
+                    shutil.rmtree(left)
