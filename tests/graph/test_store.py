@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import subprocess
 import sys
@@ -375,3 +376,9 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "store"):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_that_is_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "store.json")
+    with pytest.raises(GraphFormatError, match=r"store\.json is a pipe"):
+        read_store(tmp_path)

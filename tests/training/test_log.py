@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 
 import pytest
 
-from nbfnet.errors import RunFolderError
+from nbfnet.errors import RunFolderError, WriteError
 from nbfnet.training.log import Log, read_log
 
 ENTRY = {"epoch": 1.0, "step": 3, "loss": 0.5, "valid": {"mrr": 0.1}, "training_seconds": 1, "validation_seconds": 2}
@@ -36,6 +37,25 @@ def test_what_came_after_the_state_is_cut_off(tmp_path):
     assert [entry["epoch"] for entry in read_log(tmp_path)] == [1.0, 2.0]  # a line that was cut off is no line
     Log(tmp_path, length).append(ENTRY | {"epoch": 2.5})
     assert [entry["epoch"] for entry in read_log(tmp_path)] == [1.0, 2.5]
+
+
+def test_a_log_that_is_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "log.jsonl")
+    with pytest.raises(RunFolderError, match="pipe"):
+        read_log(tmp_path)
+    with pytest.raises(WriteError, match="pipe"):
+        Log(tmp_path, 0)
+
+
+@pytest.mark.parametrize("content", ["precious", None])
+def test_a_log_that_is_a_link_is_not_followed(tmp_path, tmp_path_factory, content):
+    precious = tmp_path_factory.mktemp("home") / "precious"
+    if content:
+        precious.write_text(content)
+    (tmp_path / "log.jsonl").symlink_to(precious)
+    with pytest.raises(WriteError, match="symbolic link"):
+        Log(tmp_path, 0)
+    assert precious.read_text() == content if content else not precious.exists()
 
 
 def test_a_log_that_is_too_short_or_gone(tmp_path):

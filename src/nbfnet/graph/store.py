@@ -72,6 +72,8 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
         GraphFormatError: the store is damaged; names the file.
     """
     try:
+        if is_special(folder / MANIFEST):
+            raise ValueError(f"{MANIFEST} is a pipe or a device")
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if not isinstance(manifest, dict):
             raise ValueError(f"{MANIFEST} is not a JSON object")

@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from nbfnet.errors import MissingExtraError, RunFolderError
-from nbfnet.graph.atomic import replacing
+from nbfnet.graph.atomic import check_can_be_replaced, replacing
+from nbfnet.regular_files import is_special
 from nbfnet.strict_json import strict_json
 from nbfnet.training.checkpoint import write_error
 
@@ -35,6 +36,7 @@ class Log:
 
     def __init__(self, folder: Path, length: int) -> None:
         self._file = folder / FILE
+        check_can_be_replaced(self._file)  # whoever gave the folder away must not decide what else is written
         with self._file.open("ab") as file:
             if file.tell() < length:
                 what = f"it has {file.tell()} bytes, the checkpoint was written when it had {length}"
@@ -60,6 +62,8 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
         RunFolderError: it is damaged.
     """
     file = folder / FILE
+    if is_special(file):
+        raise RunFolderError(file, "it is a pipe or a device", "restore it from a copy, or train again")
     lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []
     return [_read_line(file, number, line) for number, line in enumerate(lines, start=1)]
 
