@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbfnet.config import make_config
@@ -26,6 +26,9 @@ from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.training.run_folder import RunFolder
 
+# More than elsewhere: each example is small, and its place in the file or the text is what matters.
+fuzz = settings(max_examples=max(50, settings.default.max_examples))
+
 # Text: written by Python's csv module or by joining cells, read by the product.
 
 ugly = st.sampled_from(list('ab""\',;| \r\n\t#%~*\\\x01\x1f\x85\u2028\ufeff\u00a0\u0130é北😀=/'))
@@ -38,6 +41,7 @@ def is_read_literally(text: str) -> bool:
     return not text.startswith(("#", "%", "\ufeff"))
 
 
+@fuzz
 @given(
     rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8),
     delimiter=st.sampled_from(",;|"),
@@ -55,6 +59,7 @@ def test_what_the_csv_module_writes_is_read(rows, delimiter, end, quoting, tmp_p
     assert named(read(path, delimiter=delimiter, header=False, columns=columns)) == rows
 
 
+@fuzz
 @given(
     rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8),
     end=st.sampled_from(["\n", "\r\n", "\r", "mixed"]),
@@ -74,6 +79,7 @@ def test_cells_that_are_joined_by_tabs_are_read(rows, end, data, tmp_path_factor
         assert any(found.kind == "line ends" and found.count == lone for found in graph.findings)
 
 
+@fuzz
 @given(
     content=st.binary(max_size=60) | st.text(ugly, max_size=60).map(str.encode), suffix=st.sampled_from(["csv", "tsv"])
 )
@@ -145,6 +151,7 @@ def damage(file: Path, data: st.DataObject) -> None:
     file.write_bytes(content)
 
 
+@fuzz
 @given(data=st.data())
 def test_a_damaged_store_is_never_another_graph(store, data):
     with damaged_copy(store) as copy:
@@ -195,6 +202,7 @@ def edit(document: Any, data: st.DataObject) -> None:
         return
 
 
+@fuzz
 @given(data=st.data())
 def test_an_edited_manifest_is_the_same_run_or_an_error_in_words(run, data):
     with damaged_copy(run) as copy:
@@ -215,6 +223,7 @@ def test_an_edited_manifest_is_the_same_run_or_an_error_in_words(run, data):
             assert content_of(opened) == content_of(dataset())
 
 
+@fuzz
 @given(data=st.data())
 def test_a_damaged_file_of_a_run_is_an_error_in_words_or_changes_nothing(run, data):
     with damaged_copy(run) as copy:
