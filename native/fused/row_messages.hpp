@@ -13,15 +13,16 @@ namespace nbfnet::NBFNET_ISA {
 // How many edges ahead of its use a representation is prefetched; so many entries may be read behind the last edge.
 inline constexpr int64_t prefetch_distance = 12;
 
-// The in-edges of the rows of a tile. Representations are found by where they begin, in multiples of dim.
+// The in-edges of the rows of a tile.
 template <class Scalar>
 struct TileEdges {
     int64_t rows, dim;
-    const int64_t *begin;              // (row + 1) where each row's edges begin in the lists
-    const int64_t *source, *relation;  // (edge)
-    const int64_t *zeros;              // (row) how many more messages there are, known to be zero
-    const Scalar *const *boundary;     // (row)
-    const Scalar *const *weight;       // (row) the weights of its edges, or null: no weights
+    const int64_t *begin;            // (row + 1) where each row's edges begin in the list of sources
+    const int32_t *source;           // (edge) the row of the level before that each starts from
+    const int32_t *const *relation;  // (row) the relations of its edges
+    const int64_t *zeros;            // (row) how many more messages there are, known to be zero
+    const Scalar *const *boundary;   // (row)
+    const Scalar *const *weight;     // (row) the weights of its edges, or null: no weights
     const Scalar *previous, *relations;
 };
 
@@ -56,13 +57,13 @@ NBFNET_INLINE void gather_row(const TileEdges<typename T::Scalar> &in, int64_t r
     m.load(in.boundary[row] + d.first, d);
     T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
     const Scalar *const previous = in.previous + d.first, *const relations = in.relations + d.first;
-    const int64_t begin = in.begin[row], count = in.begin[row + 1] - begin, zeros = in.zeros[row];
-    const int64_t *const source = in.source + begin, *const relation = in.relation + begin;
+    const int64_t dim = in.dim, begin = in.begin[row], count = in.begin[row + 1] - begin, zeros = in.zeros[row];
+    const int32_t *const source = in.source + begin, *const relation = in.relation[row];
     [[maybe_unused]] const Scalar *const weight = Weighted ? in.weight[row] : nullptr;
     for (int64_t e = 0; e < count; ++e) {
-        T::prefetch(previous + source[e + prefetch_distance], d);
-        x.load(previous + source[e], d);
-        w.load(relations + relation[e], d);
+        T::prefetch(previous + source[e + prefetch_distance] * dim, d);
+        x.load(previous + source[e] * dim, d);
+        w.load(relations + relation[e] * dim, d);
         each<T::Count>([&](auto i) __attribute__((always_inline)) {
             M::message(x.lanes[i], w.lanes[i], m.lanes[i]);
             each<T::Parts>([&](auto p) __attribute__((always_inline)) {
@@ -127,17 +128,17 @@ NBFNET_INLINE void spread_row(const TileEdges<typename T::Scalar> &in, int64_t r
     const Scalar *const previous = in.previous + d.first, *const relations = in.relations + d.first;
     Scalar *const own = to.own + d.first, *const back = to.back + d.first,
                   *const grad_relations = to.relations + d.first;
-    const int64_t *const source = in.source + begin, *const relation = in.relation + begin;
+    const int32_t *const source = in.source + begin, *const relation = in.relation[row];
     const int64_t first_background = to.first_background * dim;
     [[maybe_unused]] const Scalar *const weight = Weighted ? in.weight[row] : nullptr;
     [[maybe_unused]] Scalar *const grad_weight = Weighted ? to.weight[row] : nullptr;
     for (int64_t e = 0; e < count; ++e) {
-        const int64_t at = source[e], later = source[e + prefetch_distance];
+        const int64_t at = source[e] * dim, later = source[e + prefetch_distance] * dim;
         T::prefetch(previous + later, d);
         T::prefetch((later >= first_background ? back : own) + later, d);
-        Scalar *grad_x = (at >= first_background ? back : own) + at, *grad_w = grad_relations + relation[e];
+        Scalar *grad_x = (at >= first_background ? back : own) + at, *grad_w = grad_relations + relation[e] * dim;
         x.load(previous + at, d);
-        w.load(relations + relation[e], d);
+        w.load(relations + relation[e] * dim, d);
         dx.load(grad_x, d);
         dw.load(grad_w, d);
         each<T::Count>([&](auto i) __attribute__((always_inline)) {

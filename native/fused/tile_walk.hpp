@@ -116,6 +116,7 @@ class TileWalk {
         map_.enter(group_);
         for (int64_t begin = share.row_begin; begin < share.row_end; begin = row_begin_[places_]) {
             find_places(begin, share.row_end);
+            find_relations();
             for (int64_t i = 0; i < places_; ++i) {
                 std::memcpy(layer_.own_row(i), previous_ + own_row_[i] * c_.layer.dim, c_.layer.dim * sizeof(Scalar));
                 layer_.set_scale(i, c_.layer.scale[node(row_begin_[i])]);
@@ -147,7 +148,7 @@ class TileWalk {
                 c_.layer.dim,
                 edge_begin_,
                 edge_source_.data(),
-                edge_relation_.data(),
+                relation_,
                 zeros_,
                 boundary_,
                 c_.layer.edge_weight ? weight_ : nullptr,
@@ -186,6 +187,13 @@ class TileWalk {
         if (c_.layer.edge_weight) weight_[i] = c_.layer.edge_weight + c_.graph.indptr[v];
     }
 
+    // Once all edges are listed: the list may have moved while it grew.
+    void find_relations() {
+        for (int64_t i = 0; i < places_; ++i)
+            relation_[i] =
+                shared_.skips_zero_row ? edge_relation_.data() + edge_begin_[i] : c_.graph.relation + first_edge(i);
+    }
+
     // Rows stand in order of their degrees, so the edges of the next are anywhere: a wait for memory each.
     void prefetch_edges(int32_t v) const {
         const int64_t first = c_.graph.indptr[v], last = std::min(c_.graph.indptr[v + 1], first + most_ahead);
@@ -205,21 +213,22 @@ class TileWalk {
 
     // Lists the edges of a node behind those listed already; how many.
     int64_t list_edges(int32_t v, int64_t at) {
-        const int64_t count = degree(v), dim = c_.layer.dim;
+        const int64_t count = degree(v);
         const int32_t *source = c_.graph.source + c_.graph.indptr[v],
                       *relation = c_.graph.relation + c_.graph.indptr[v];
+        const int32_t *map = map_.data();
         edge_source_.grow(at + count + prefetch_distance, at);
-        edge_relation_.grow(at + count, at);
-        int64_t *__restrict to = edge_source_.data() + at, *__restrict to_relation = edge_relation_.data() + at;
+        int32_t *to = edge_source_.data() + at;
         if (!shared_.skips_zero_row) {
-            multiples<true>(map_.data(), source, count, dim, to);
-            multiples<false>(nullptr, relation, count, dim, to_relation);
+            for (int64_t e = 0; e < count; ++e) to[e] = map[source[e]];
             return count;
         }
+        edge_relation_.grow(at + count, at);
+        int32_t *to_relation = edge_relation_.data() + at;
         int64_t kept = 0;
         for (int64_t e = 0; e < count; ++e) {
-            to[kept] = map_[source[e]] * dim;
-            to_relation[kept] = relation[e] * dim;
+            to[kept] = map[source[e]];
+            to_relation[kept] = relation[e];
             kept += to[kept] >= 0;
         }
         return kept;
@@ -234,9 +243,10 @@ class TileWalk {
     RowMap map_;
     TileLayer<Scalar> layer_;
     AlignedArray<Scalar> ties_;                          // (place, extremum, dim)
-    AlignedArray<int64_t> edge_source_, edge_relation_;  // where they begin, as multiples of dim
+    AlignedArray<int32_t> edge_source_, edge_relation_;  // the latter only where edges are left out
     int64_t group_ = -1, places_ = 0;
     int64_t row_begin_[tile_rows + 1], edge_begin_[tile_rows + 1], own_row_[tile_rows], zeros_[tile_rows];
+    const int32_t *relation_[tile_rows];
     const Scalar *boundary_[tile_rows], *weight_[tile_rows];
 };
 

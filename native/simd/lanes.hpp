@@ -123,22 +123,6 @@ NBFNET_INLINE V fused(V a, V b, V c) {
     return a * b + c;
 }
 
-// to[i] = index[i] * factor or, with a table, table[index[i]] * factor
-template <bool HasTable>
-NBFNET_INLINE void multiples(const int32_t *table, const int32_t *index, int64_t count, int64_t factor,
-                             int64_t *__restrict to) {
-    int64_t i = 0;
-#if defined(__AVX512F__)
-    const __m512i factors = _mm512_set1_epi64(factor);
-    for (; i + 8 <= count; i += 8) {
-        __m256i eight = _mm256_loadu_si256((const __m256i *)(index + i));
-        if constexpr (HasTable) eight = _mm256_i32gather_epi32(table, eight, 4);
-        _mm512_storeu_si512(to + i, _mm512_mul_epi32(_mm512_cvtepi32_epi64(eight), factors));
-    }
-#endif
-    for (; i < count; ++i) to[i] = (HasTable ? table[index[i]] : index[i]) * factor;
-}
-
 template <class V>
 NBFNET_INLINE V maximum(V a, V b) {
     return a > b ? a : b;
