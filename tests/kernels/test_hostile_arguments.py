@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import Any
 
@@ -217,57 +218,42 @@ def test_a_plan_has_only_its_own_iterations(iteration: int) -> None:
             ask(iteration)
 
 
-def fused_options(**changes: Any) -> Any:
+DIM = 4
+INPUTS = ("previous", "edge_representation", "weight", "bias", "norm_weight", "norm_bias", "query", "zero", "scale")
+
+
+def fused_inputs(dim: int = DIM, **changes: Any) -> dict[str, Any]:
+    """Arguments of an iteration that are in order."""
+    graph = graph_arrays()
+    plan = plan_rows(graph=graph)
     arguments = {
+        "plan": plan,
+        "graph": graph,
+        "iteration": 1,
         "message": "distmult",
         "aggregate": "sum",
         "layer_norm": True,
         "shortcut": True,
         "wants_zero_gradient": True,
         "threads": 1,
+        "previous": np.ones((plan.rows(0), dim)),
+        "edge_representation": np.ones((plan.families, RELATIONS, dim)),
+        "weight": np.ones((dim, 2 * dim)),
+        "bias": np.ones(dim),
+        "norm_weight": np.ones(dim),
+        "norm_bias": np.ones(dim),
+        "query": np.ones((plan.queries, dim)),
+        "zero": np.ones(dim),
+        "scale": np.ones(NODES),
+        "edge_weight": np.ones(EDGES),
     }
-    return native.FusedOptions(**(arguments | changes))
+    return arguments | changes
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("message", "rotato"), ("aggregate", "median"), ("aggregate", "min"), ("threads", 0), ("threads", 10**9)],
-)
-def test_fused_options(name: str, value: Any) -> None:
-    fused_options()
-    with pytest.raises(ValueError):
-        fused_options(**{name: value})
-
-
-DIM = 4
-INPUTS = {
-    "previous": (2, DIM),
-    "edge_representation": (2, RELATIONS, DIM),
-    "weight": (DIM, 2 * DIM),
-    "bias": (DIM,),
-    "norm_weight": (DIM,),
-    "norm_bias": (DIM,),
-    "query": (2, DIM),
-    "zero": (DIM,),
-    "scale": (NODES,),
-    "edge_weight": (EDGES,),
-}
-
-
-def fused_call(**changes: Any) -> dict[str, Any]:
-    """The arguments of a forward call that is in order."""
-    graph = graph_arrays()
-    plan = plan_rows(graph=graph)
-    shapes = INPUTS | {"previous": (plan.rows(0), DIM), "edge_representation": (plan.families, RELATIONS, DIM)}
-    shapes |= {"query": (plan.queries, DIM), "out": (plan.rows(1), DIM)}
-    arguments = {"plan": plan, "graph": graph, "iteration": 1, "options": fused_options()}
-    return arguments | {name: np.ones(shape) for name, shape in shapes.items()} | changes
-
-
-def backward_call(**changes: Any) -> dict[str, Any]:
-    forward = fused_call()
-    gradients = {f"grad_{name}": np.zeros_like(forward[name]) for name in INPUTS if name != "scale"}
-    return forward | {"grad_out": forward.pop("out")} | gradients | changes
+def backward_arguments(inputs: dict[str, Any]) -> dict[str, Any]:
+    learned = (*INPUTS[:-1], "edge_weight")
+    gradients = {name: None if inputs[name] is None else np.zeros_like(inputs[name]) for name in learned}
+    return {"grad_out": np.ones((inputs["plan"].rows(1), DIM)), **gradients}
 
 
 @pytest.mark.parametrize(
@@ -275,46 +261,78 @@ def backward_call(**changes: Any) -> dict[str, Any]:
     [
         *(("iteration", iteration) for iteration in (0, -1, 3, 2**40)),
         ("plan", None),
+        ("graph", None),
         ("graph", graph_arrays()),
-        ("options", fused_options(aggregate="pna")),
-        ("options", None),
+        ("message", "rotato"),
+        ("aggregate", "median"),
+        ("aggregate", "min"),
+        ("aggregate", "pna"),  # which has more features
+        ("threads", 0),
+        ("threads", 10**9),
     ],
 )
-def test_fused_calls(name: str, value: Any) -> None:
-    for make, call in ((fused_call, native.fused_forward), (backward_call, native.fused_backward)):
-        call(**make())
-        with pytest.raises(REFUSED):
-            call(**make(**{name: value}))
+def test_fused_iterations(name: str, value: Any) -> None:
+    native.FusedIterationDouble(**fused_inputs())
+    with pytest.raises(REFUSED):
+        native.FusedIterationDouble(**fused_inputs(**{name: value}))
 
 
-@pytest.mark.parametrize("name", [*INPUTS, "out", "grad_out", *(f"grad_{name}" for name in INPUTS if name != "scale")])
-def test_arrays_of_fused_calls(name: str) -> None:
+def spoiled(right: np.ndarray) -> list[np.ndarray]:
     """Of another size, number of dimensions, type or layout."""
-    for make, call in ((fused_call, native.fused_forward), (backward_call, native.fused_backward)):
-        right = make().get(name)
-        if right is None:
-            continue
-        wrong = [right[:-1], right[None], right[..., :-1], right.astype(np.float32), right.astype(np.int64)]
-        wrong += [np.concatenate([right, right]), np.repeat(right, 2, axis=-1)[..., ::2], right[:0]]
-        for array in wrong:
+    other = [right[:-1], right[None], right[..., :-1], right.astype(np.float32), right.astype(np.int64), right[:0]]
+    return [*other, np.concatenate([right, right]), np.repeat(right, 2, axis=-1)[..., ::2]]
+
+
+@pytest.mark.parametrize("name", [*INPUTS, "edge_weight"])
+def test_inputs_of_fused_iterations(name: str) -> None:
+    for array in spoiled(fused_inputs()[name]):
+        with pytest.raises(REFUSED):
+            native.FusedIterationDouble(**fused_inputs(**{name: array}))
+
+
+def test_outputs_of_fused_iterations() -> None:
+    inputs = fused_inputs()
+    iteration, out = native.FusedIterationDouble(**inputs), np.ones((inputs["plan"].rows(1), DIM))
+    iteration.forward(out)
+    for array in spoiled(out):
+        with pytest.raises(REFUSED):
+            iteration.forward(array)
+    arguments = backward_arguments(inputs)
+    iteration.backward(**arguments)
+    for name, right in arguments.items():
+        for array in spoiled(right):
             with pytest.raises(REFUSED):
-                call(**make(**{name: array}))
+                iteration.backward(**(arguments | {name: array}))
 
 
 def test_a_dim_that_cannot_be() -> None:
-    for options, dim in ((fused_options(message="rotate"), 3), (fused_options(), 0)):
-        shapes = {name: tuple(dim if size == DIM else size for size in np.shape(fused_call()[name])) for name in INPUTS}
-        shapes |= {"weight": (dim, 2 * dim), "scale": (NODES,)}
-        arrays = {name: np.ones(shape) for name, shape in shapes.items()}
+    for message, dim in (("rotate", 3), ("distmult", 0)):
         with pytest.raises(ValueError, match=r"even dim|0 dims"):
-            native.fused_forward(**fused_call(options=options, **arrays))
+            native.FusedIterationDouble(**fused_inputs(dim, message=message))
 
 
 def test_a_gradient_of_weights_that_are_not_there() -> None:
-    native.fused_backward(**backward_call(edge_weight=None, grad_edge_weight=None))
-    for changes in ({"edge_weight": None}, {"grad_edge_weight": None}):
+    for weight in (None, np.ones(EDGES)):
+        inputs = fused_inputs(edge_weight=weight)
+        iteration, arguments = native.FusedIterationDouble(**inputs), backward_arguments(inputs)
+        iteration.backward(**arguments)
         with pytest.raises(ValueError, match="both there, or neither"):
-            native.fused_backward(**backward_call(**changes))
+            iteration.backward(**(arguments | {"edge_weight": np.ones(EDGES) if weight is None else None}))
+
+
+def test_inputs_outlive_their_names() -> None:
+    """The iteration keeps the plan, the graph and every array."""
+    inputs = fused_inputs()
+    expected, found = (np.ones((inputs["plan"].rows(1), DIM)) for _ in range(2))
+    native.FusedIterationDouble(**inputs).forward(expected)
+    iteration = native.FusedIterationDouble(
+        **{k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inputs.items()}
+    )
+    del inputs
+    gc.collect()
+    blocks = [np.full(size, np.nan) for size in (4, 8, 16, 24, 32) for _ in range(50)]  # where the arrays were
+    iteration.forward(found)
+    assert np.array_equal(found, expected) and len(blocks) == 250
 
 
 @pytest.mark.parametrize(

@@ -97,30 +97,29 @@ def fused_iteration(
 class _FusedIteration(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, plan: Any, graph: Any, iteration: int, settings: FusedSettings, *tensors: Tensor) -> Tensor:
-        assert native is not None
         zero = tensors[_ZERO]
-        options = native.FusedOptions(*settings, zero.requires_grad, torch.get_num_threads())
-        ctx.call = (plan, graph, iteration, options)
+        ctx.call = (plan, graph, iteration, *settings, zero.requires_grad, torch.get_num_threads())
         ctx.save_for_backward(*tensors)
         out = memory.empty((plan.rows(iteration), zero.numel()), zero.dtype)
-        native.fused_forward(*ctx.call, *_arrays(tensors), out.numpy())
+        _compiled(ctx.call, tensors).forward(out.numpy())
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
-        assert native is not None
         tensors = ctx.saved_tensors
         learned = [tensor for place, tensor in enumerate(tensors) if place != _SCALE]
         gradients = [memory.empty(tuple(tensor.shape), tensor.dtype).zero_() for tensor in learned]
         arrays: list[Any] = [gradient.numpy() for gradient in gradients]
         if len(tensors) == _EDGE_WEIGHT:
             arrays.append(None)
-        native.fused_backward(*ctx.call, *_arrays(tensors), grad_out.contiguous().numpy(), *arrays)
+        _compiled(ctx.call, tensors).backward(grad_out.contiguous().numpy(), *arrays)
         return (None, None, None, None, *gradients[:_SCALE], None, *gradients[_SCALE:])
 
 
-def _arrays(tensors: tuple[Tensor, ...]) -> list[Any]:
-    """The inputs of the compiled call; without weights of the edges the last is None."""
-    arrays = [tensor.detach().numpy() for tensor in tensors]
-    return arrays if len(arrays) > _EDGE_WEIGHT else [*arrays, None]
+def _compiled(call: tuple[Any, ...], tensors: tuple[Tensor, ...]) -> Any:
+    """The iteration on its inputs; without weights of the edges the last is None."""
+    assert native is not None
+    kind = native.FusedIterationFloat if tensors[0].dtype == torch.float32 else native.FusedIterationDouble
+    arrays: list[Any] = [tensor.detach().numpy() for tensor in tensors]
+    return kind(*call, *arrays, *([None] if len(arrays) == _EDGE_WEIGHT else []))
