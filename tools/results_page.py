@@ -8,6 +8,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from nbfnet.config import ModelConfig
+from nbfnet.model.network import NeuralBellmanFordNetwork
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "RESULTS.md"
 TABLES = {
@@ -17,6 +20,20 @@ TABLES = {
     "msg_agg": "MESSAGE and AGGREGATE functions",
     "num_layer": "Number of layers",
 }
+# The paper's tables that our results hold too: MRR over heads and tails, training and test ranking, parameters.
+CATEGORIES = {"1-to-1": (0.578, 0.600), "1-to-N": (0.499, 0.122), "N-to-1": (0.165, 0.790), "N-to-N": (0.348, 0.456)}
+WALL_TIMES = {
+    "fb15k-237": ("9.7 hours", "4.0 minutes"),
+    "wn18rr": ("4.4 hours", "2.4 minutes"),
+    "cora": ("5.5 minutes", "< 1 second"),
+    "citeseer": ("5.3 minutes", "< 1 second"),
+    "pubmed": ("5.6 hours", "25 seconds"),
+    "fb15k-237-v1 to v4": ("23 minutes", "6 seconds"),
+    "wn18rr-v1 to v4": ("41 minutes", "20 seconds"),
+}
+TIMES = ("training_seconds", "validation_seconds", "evaluation_seconds")
+FB15K_237_RELATIONS = 474  # with their inverses
+PARAMETERS = {"indicator": 15_168, "message": 3_003_264, "aggregate": 80_448, "score": 4_225, "total": 3_103_105}
 HEADER = """# Results
 
 Every number here was computed by `nbfnet reproduce experiments/NAME.toml`, which wrote `results/NAME.json` with the
@@ -52,6 +69,10 @@ def render(results: list[dict[str, Any]]) -> str:
         chosen = [result for result in results if result["table"] == table]
         if chosen:
             parts.append(f"\n## {title}\n\nThe paper's table `{table}` (its LaTeX label).\n\n{_table(chosen)}")
+    by_name = {result["experiment"]: result for result in results}
+    if "fb15k-237" in by_name:
+        parts += [_categories(by_name["fb15k-237"]), _parameters(by_name["fb15k-237"])]
+    parts.append(_wall_times(by_name))
     machines = sorted({_machine(result) for result in results})
     if machines:
         parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
@@ -117,6 +138,66 @@ def _curve(result: dict[str, Any]) -> str:
         f"{paper[metric]:.3f} on test in the end:\n\n| epoch | valid {metric} |\n| --- | --- |\n"
         + "".join(f"{point}\n" for point in points)
     )
+
+
+def _categories(result: dict[str, Any]) -> str:
+    """MRR by the category of the relation, heads and tails apart."""
+    found = result["seeds"][0]["by_category"]
+    rows = [
+        f"| {name} | {found[name]['links']:,} | {found[name]['head']['mrr']:.3f} / {found[name]['tail']['mrr']:.3f} "
+        f"| {head:.3f} / {tail:.3f} |"
+        for name, (head, tail) in CATEGORIES.items()
+    ]
+    return (
+        "\n## Relation categories\n\nThe paper's table `rel_category`: MRR of FB15k-237 over heads / tails, by the "
+        f"network above after {_epochs(result)} epochs. Categories count the distinct facts of train + valid + test.\n\n"
+        "| category | test links | here | paper |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _parameters(result: dict[str, Any]) -> str:
+    """Counted in the network that the experiment's configuration makes."""
+    config = ModelConfig.model_validate(result["config"]["model"])
+    found = NeuralBellmanFordNetwork(config, FB15K_237_RELATIONS).parameter_counts()
+    rows = [f"| {part} | {found[part]:,} | {count:,} |" for part, count in PARAMETERS.items()]
+    return (
+        f"\n## Parameters\n\nThe paper's table `num_param`: FB15k-237, {FB15K_237_RELATIONS} relations with their "
+        "inverses.\n\n| part | here | paper |\n| --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _wall_times(by_name: dict[str, dict[str, Any]]) -> str:
+    """Seconds of one seed on average; of the inductive graphs, the sum of the four."""
+    rows = []
+    for name, (training, ranking) in WALL_TIMES.items():
+        family = name.removesuffix("-v1 to v4")
+        parts = [name] if family == name else [f"{family}-v{version}" for version in range(1, 5)]
+        if not all(part in by_name for part in parts):
+            continue
+        results = [by_name[part] for part in parts]
+        spent = [sum(_mean(result, key) for result in results) for key in TIMES]
+        epochs = ", ".join(dict.fromkeys(_epochs(result) for result in results))
+        rows.append(f"| {name} | {epochs} | {' | '.join(map(_duration, spent))} | {training} | {ranking} |")
+    if not rows:
+        return ""
+    return (
+        "\n## Wall times\n\nThe paper's table `wall_time`, measured there on 4 GPUs with 40 CPU cores, here on 2 CPU "
+        "cores.\n\n"
+        "| graph | epochs here | training | validation | test ranking | training, paper | test ranking, paper |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _mean(result: dict[str, Any], key: str) -> float:
+    return sum(float(seed.get(key, 0)) for seed in result["seeds"]) / len(result["seeds"])
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return "< 1 second"
+    if seconds < 60:
+        return f"{seconds:.0f} second{'' if round(seconds) == 1 else 's'}"
+    return f"{seconds / 60:.1f} minutes" if seconds < 3600 else f"{seconds / 3600:.1f} hours"
 
 
 def _machine(result: dict[str, Any]) -> str:

@@ -125,3 +125,25 @@ def test_a_run_that_is_not_done_shows_its_learning_curve_beside_the_paper(page):
 def test_a_table_says_how_it_was_measured(page):
     text = page.render([result(), result(name="pubmed")])
     assert text.count("Protocol: links against pairs; ties realistic.") == 1
+
+
+def test_times_of_inductive_graphs_are_added_up(page):
+    times = {"validation_seconds": 5.0, "evaluation_seconds": 0.1}
+    four = [result(f"wn18rr-v{version}", "inductive_result") for version in range(1, 5)]
+    for one in four:
+        for seed in one["seeds"]:
+            seed.update(times)
+    lines = page.render(four).splitlines()
+    (row,) = [cells(line) for line in lines if line.startswith("| wn18rr-v1 to v4")]
+    assert row[1:] == ["20", "8.0 minutes", "20 seconds", "< 1 second", "41 minutes", "20 seconds"]
+    assert not any(line.startswith("| wn18rr-v1 to v4") for line in page.render(four[:3]).splitlines())
+
+
+def test_categories_and_parameters_stand_beside_the_papers(page):
+    one = result("fb15k-237", "kg_result", values=((0.5, 0.6),))
+    one["config"]["model"] = {"edges": "dependent"}
+    by_category = {name: {"links": 7, "head": {"mrr": 0.25}, "tail": {"mrr": 0.5}} for name in page.CATEGORIES}
+    one["seeds"][0]["by_category"] = by_category
+    lines = page.render([one]).splitlines()
+    assert "| N-to-1 | 7 | 0.250 / 0.500 | 0.165 / 0.790 |" in lines
+    assert "| total | 3,103,105 | 3,103,105 |" in lines
