@@ -150,7 +150,8 @@ def _categories(result: dict[str, Any]) -> str:
     ]
     return (
         "\n## Relation categories\n\nThe paper's table `rel_category`: MRR of FB15k-237 over heads / tails, by the "
-        f"network above after {_epochs(result)} epochs. Categories count the distinct facts of train + valid + test.\n\n"
+        f"network above after {_epochs(result)} epochs. Categories count the distinct facts of train, valid and test.\n"
+        "\n"
         "| category | test links | here | paper |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
     )
 
