@@ -12,7 +12,7 @@ import nbfnet
 ORDER = [
     *("errors", "native", "regular_files", "progress", "tables", "strict_json", "distributed", "config", "graph"),
     *("semiring", "operators", "kernels", "model", "sampling", "evaluation", "training", "prediction", "explanation"),
-    *("run", "reproduction", "cli"),
+    *("run", "reproduction", "serve", "client", "cli"),
 ]
 FACADE = ("__init__", "__main__", "paths")  # what users import, and the entry point, may import everything
 COMPILED = "_native"  # the extension: only the module that decides about it may import it

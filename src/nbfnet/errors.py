@@ -160,6 +160,10 @@ class ExplanationError(NbfnetError):
     """A prediction cannot be explained: its score is not a number, or the question makes no sense."""
 
 
+class ServeError(NbfnetError):
+    """A server cannot start as asked: its address is taken, or would let others ask unsaid."""
+
+
 def closest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The known names most similar to a misspelt one, best first; upper and lower case count as equal."""
     folded: dict[str, str] = {}

@@ -10,6 +10,7 @@ import typer
 
 from nbfnet.cli.options import Json
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
+from nbfnet.cli.serve import serve
 from nbfnet.cli.train import report_validation
 
 if TYPE_CHECKING:
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from nbfnet.prediction.answers import Answers
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the run and the drawing go.")]
+Open = Annotated[bool, typer.Option("--open", help="Then serve the run, and open its page in a browser.")]
 # Small enough for two cores and a minute: shorter paths, fewer epochs than the paper's.
-_QUICK = {"model": {"layers": 3, "edges": "dependent"}, "training": {"epochs": 6, "validation_sample": 300}}
+QUICK = {"model": {"layers": 3, "edges": "dependent"}, "training": {"epochs": 6, "validation_sample": 300}}
 _ASKED = ("in country", "time zone", "capital", "near", "borders")
 _TESTED = 300  # links
 
 
-def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
+def demo(output: Output = Path("nbfnet-demo"), json: Json = False, open_: Open = False) -> None:
     """Learn, ask and explain a graph of countries and cities.
 
     Takes about a minute on two cores. A second call uses the network that the first one trained.
@@ -36,7 +38,7 @@ def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
     path = output / "run"
     if not json:
         _print_graph(world)
-    Run.resume(path, world, *([] if path.exists() else [_QUICK]), source="world").train(listener=report_validation)
+    Run.resume(path, world, *([] if path.exists() else [QUICK]), source="world").train(listener=report_validation)
     run = Run.open(path, train_only=True)  # so that held-out links are still to be found
     result = run.evaluate(sample=_TESTED, baselines=True)
     metrics = {"this network": result.metrics.to_dict()}
@@ -55,6 +57,8 @@ def demo(output: Output = Path("nbfnet-demo"), json: Json = False) -> None:
         for answers, tail, explanation in answered:
             _print_answers(answers, tail, explanation)
         _print_next(path, drawing, answered[0])
+    if open_:
+        serve(path, open_=True)
 
 
 def _print_graph(world: Dataset) -> None:

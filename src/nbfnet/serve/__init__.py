@@ -1,0 +1,1 @@
+"""The page and the JSON API of a trained network: ``nbfnet serve``."""
