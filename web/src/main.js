@@ -1,0 +1,22 @@
+import { token } from "./api.js";
+import { shell } from "./shell.js";
+import { start, view } from "./router.js";
+import { applyTheme } from "./theme.js";
+import { home } from "./home.js";
+import { entity } from "./entity.js";
+import { ask } from "./ask.js";
+import { why } from "./why.js";
+import { card } from "./card.js";
+import { docs } from "./docs.js";
+import { licences } from "./licences.js";
+
+token.takeFromAddress();
+applyTheme();
+view("/", home);
+view("/entity", entity);
+view("/ask", ask);
+view("/why", why);
+view("/card", card);
+view("/docs", docs);
+view("/licences", licences);
+start(shell());
