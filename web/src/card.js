@@ -14,7 +14,7 @@ export async function card(parameters, page) {
   return h("article", { class: "card" },
     h("h1", {}, "Model card"),
     h("p", { class: "lead" }, "What this network learned from, how well it does on links it never saw, and how sure it may be."),
-    h("div", { class: "grid" }, learnedFrom(found), test, calibration(found.calibration), curves(found), quality, howTrained(found)),
+    h("div", { class: "grid" }, learnedFrom(found), test, calibration(found.calibration), ...curves(found), quality, howTrained(found)),
   );
 }
 
@@ -46,22 +46,21 @@ function testMetrics(test) {
   const big = Object.entries(test.metrics).filter(([name]) => name !== "mr" && !name.includes("_"));
   const sample = test.sample ? `${count(test.sample.links)} of ${count(test.sample.of)} test links, drawn at random, each asked both ways.` : `All ${count(test.queries / 2)} test links, each asked both ways.`;
   return [title, h("div", { class: "big-numbers" }, big.map(([name, value]) => h("div", {}, h("strong", {}, value.toFixed(3)), h("span", { class: "muted" }, name)))),
-    h("p", { class: "muted small" }, `${sample} ${visible(test.protocol)}`)];
+    h("p", { class: "muted small" }, `${sample} Protocol: ${visible(test.protocol)}.`)];
 }
 
 function calibration(found) {
   const error = found.expected_calibration_error;
-  return h("section", { class: "panel" }, h("h2", {}, "Calibration"),
-    found.points.length ? lineChart({ title: "From the network's own sigmoid to the probability that is shown", xLabel: "sigmoid of the score", yLabel: "share that was right", lines: [{ name: "calibrated", points: found.points }], x: [0, 1], y: [0, 1], diagonal: true })
+  return h("section", { class: "panel third" }, h("h2", {}, "Calibration"),
+    found.points.length ? lineChart({ title: "How often it was right, by the network's own sigmoid", xLabel: "sigmoid of the score", yLabel: "", lines: [{ name: "calibrated", points: found.points }], x: [0, 1], y: [0, 1], diagonal: true })
       : h("p", { class: "muted" }, visible(found.reason ?? "No curve was fitted: probabilities are the network's own.")),
     error ? h("p", { class: "muted small" }, `Expected calibration error ${error.before.toFixed(3)} before, ${error.after.toFixed(3)} after, on ${visible(found.fitted_on)}.`) : null);
 }
 
 function curves({ history }) {
   const names = ["mrr", "hits@1", "hits@10", "auroc", "ap"].filter((name) => history.some((entry) => name in entry.valid));
-  return h("section", { class: "panel" }, h("h2", {}, "Learning curves"),
-    lineChart({ title: "Metrics on valid links", xLabel: "epoch", yLabel: "", lines: names.map((name) => ({ name, points: history.filter((entry) => name in entry.valid).map((entry) => [entry.epoch, entry.valid[name]]) })) }),
-    lineChart({ title: "Loss on training links", xLabel: "epoch", yLabel: "", lines: [{ name: "loss", points: history.map((entry) => [entry.epoch, entry.loss]) }] }));
+  return [h("section", { class: "panel third" }, h("h2", {}, "Learning curves"), lineChart({ title: "Metrics on valid links, by epoch", xLabel: "epoch", yLabel: "", lines: names.map((name) => ({ name, points: history.filter((entry) => name in entry.valid).map((entry) => [entry.epoch, entry.valid[name]]) })) })),
+    h("section", { class: "panel third" }, h("h2", {}, "Loss"), lineChart({ title: "Loss on training links, by epoch", xLabel: "epoch", yLabel: "", lines: [{ name: "loss", points: history.map((entry) => [entry.epoch, entry.loss]) }] }))];
 }
 
 function byRelation(test) {

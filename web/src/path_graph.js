@@ -127,7 +127,7 @@ function style() {
       "font-family": 'system-ui, "Segoe UI", Roboto, sans-serif', "font-size": 13, color: text, "background-color": colour("raised"), "border-width": 1, "border-color": colour("strong-line"), "overlay-opacity": 0, "line-height": 1.25 } },
     { selector: "node[role = 'source']", style: { "background-color": colour("accent"), "border-color": colour("accent"), color: colour("on-accent"), "font-weight": 600 } },
     { selector: "node[role = 'answer']", style: { "background-color": colour("answer"), "border-color": colour("answer"), color: colour("on-answer"), "font-weight": 600 } },
-    { selector: "edge", style: { width: "data(width)", "line-color": line, "curve-style": "round-segments", "segment-weights": "data(weights)", "segment-distances": "data(distances)", "segment-radii": 14, "edge-distances": "node-position",
+    { selector: "edge", style: { width: "data(width)", "line-color": line, "curve-style": "unbundled-bezier", "control-point-weights": "data(weights)", "control-point-distances": "data(distances)", "edge-distances": "node-position",
       "target-arrow-shape": "data(arrow)", "source-arrow-shape": "data(back)", "target-arrow-color": line, "source-arrow-color": line, "arrow-scale": 0.9, label: "data(label)", "text-wrap": "wrap",
       "font-family": 'system-ui, "Segoe UI", Roboto, sans-serif', "font-size": 11, color: colour("muted"), "text-background-color": surface, "text-background-opacity": 1, "text-background-padding": 3, "overlay-opacity": 0 } },
     { selector: "edge[against = 1]", style: { "line-style": "dashed" } },

@@ -15,6 +15,7 @@ from nbfnet.graph.triplets import Int32, Int64
 
 _LOOKED_AT = 2000  # matches by beginning or by word that are compared
 _SIMILAR = 60  # names that share most trigrams, whose spelling is compared
+_POSTINGS = 150_000  # names that the trigrams of a query stand in, at most; the rarest trigrams count first
 _TRIGRAMS = 1 << 16  # numbers that trigrams are hashed to
 _LONGEST = 64  # characters of a query that count
 _END = b"\n"  # between the names; a folded name has no control character
@@ -39,6 +40,7 @@ class NameSearch:
         self._text = _END + _END.join(encoded) + _END
         lengths = np.array([len(part) for part in encoded], dtype=np.int64)
         self._begin: Int64 = 1 + np.concatenate([[0], np.cumsum(lengths + 1)]).astype(np.int64)
+        self._length = lengths.astype(np.int32)
         self._order = np.array(sorted(range(len(encoded)), key=encoded.__getitem__), dtype=np.int32)
         self._degree = graph.csr.degree
         self._entry_of_posting, self._first_posting = self._index_trigrams()
@@ -90,14 +92,20 @@ class NameSearch:
         if len(wanted) < 3:
             return
         keys = np.unique(_trigram_keys(np.frombuffer(_END + wanted + _END, dtype=np.uint8)))
-        runs = [self._entry_of_posting[self._first_posting[key] : self._first_posting[key + 1]] for key in keys]
+        length = self._first_posting[keys + 1] - self._first_posting[keys]
+        rarest = keys[np.argsort(length, kind="stable")]
+        fits = max(4, int(np.searchsorted(np.cumsum(np.sort(length)), _POSTINGS)))
+        runs = [self._entry_of_posting[self._first_posting[key] : self._first_posting[key + 1]] for key in rarest[:fits]]
         postings = np.concatenate(runs)
         if not len(postings):
             return
         shared = np.bincount(postings)
         candidates = np.flatnonzero(shared >= max(1, shared.max() // 2))
-        likeness = 2 * shared[candidates] / (len(keys) + np.diff(self._begin)[candidates])
-        best = candidates[np.argsort(-likeness, kind="stable")[:_SIMILAR]]
+        likeness = shared[candidates] / (len(keys) + self._length[candidates])
+        if len(candidates) > _SIMILAR:
+            nearest = np.argpartition(-likeness, _SIMILAR)[:_SIMILAR]
+            candidates, likeness = candidates[nearest], likeness[nearest]
+        best = candidates[np.argsort(-likeness, kind="stable")]
         text = wanted.decode()
         allowed = max(1, len(text) // 3)
         edits = {int(entry): _edits(text, self._folded(int(entry)).decode(), allowed) for entry in best}
