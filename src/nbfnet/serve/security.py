@@ -51,19 +51,22 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return  # a websocket is not accepted
-        received, begun = 0, False
+        received, begun, too_large = 0, False, False
 
         async def counted() -> Message:
-            nonlocal received
+            nonlocal received, too_large
             message = await receive()
             if message["type"] == "http.request":
                 received += len(message.get("body", b""))
-                if received > self._settings.limits.body:
+                too_large = received > self._settings.limits.body
+                if too_large:
                     raise self._too_large()
             return message
 
         async def guarded(message: Message) -> None:
             nonlocal begun
+            if too_large and not begun:
+                return  # what the application makes of the body that it could not read
             if message["type"] == "http.response.start":
                 begun = True
                 headers = MutableHeaders(scope=message)
@@ -74,9 +77,12 @@ class Guard:
         try:
             self._check(scope)
             await self._app(scope, counted, guarded)
+            if too_large and not begun:
+                raise self._too_large()
         except Refusal as refusal:
             if begun:
                 raise
+            too_large = False
             await refuse(refusal)(scope, receive, guarded)
 
     def _check(self, scope: Scope) -> None:
