@@ -129,7 +129,9 @@ class Client:
         try:
             found: Document = json.loads(text)
         except ValueError:
-            raise ServerError(f"{self._url} is not a server of nbfnet: it answered {status} without JSON", status) from None
+            raise ServerError(
+                f"{self._url} is not a server of nbfnet: it answered {status} without JSON", status
+            ) from None
         if status >= 400:
             error = found.get("error", {})
             raise ServerError(error.get("message", f"the server answered {status}"), status, error.get("kind"))
@@ -147,7 +149,9 @@ class Client:
                 self._connection.close()
                 closed = isinstance(error, http.client.RemoteDisconnected | ConnectionError)
                 if not (closed and reused and attempt == 1):
-                    raise ServerError(f"{self._url} cannot be reached: {error}; is 'nbfnet serve' running there?") from None
+                    raise ServerError(
+                        f"{self._url} cannot be reached: {error}; is 'nbfnet serve' running there?"
+                    ) from None
         raise AssertionError
 
 

@@ -19,12 +19,14 @@ import uvicorn
 
 import nbfnet
 from nbfnet.serve.app import make_app
-from nbfnet.serve.server import address_of, open_socket
+from nbfnet.serve.server import address_of, listen
 from nbfnet.serve.settings import Limits, Settings
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
-CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
 TYPES = {"treats": ("drug", "disease"), "targets": ("drug", "protein"), "involved in": ("protein", "disease")}
 # What could get out of its place on a page, or change what is around it.
 HOSTILE = (
@@ -57,7 +59,7 @@ def serving(run: nbfnet.Run, **settings: Any) -> Iterator[Server]:
     """The application over a run, on a free port, in a thread."""
     limits = Limits(**{k: settings.pop(k) for k in list(settings) if k in Limits.__dataclass_fields__})
     chosen = replace(Settings(), limits=limits, **settings)
-    listening = open_socket("127.0.0.1", 0)
+    listening = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(make_app(run, chosen), log_level="critical", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

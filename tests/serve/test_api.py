@@ -7,6 +7,7 @@ import shlex
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,12 @@ def test_answers_have_types_and_a_command_to_copy(drugs, drugs_run: nbfnet.Run) 
     assert {answer["type"] for answer in found["answers"]} == {"disease"}
     assert found["query"]["head"]["type"] == "drug"
     command = shlex.split(found["command"])
-    assert command == ["nbfnet", "predict", str(drugs_run.folder.path), *shlex.split("--head captopril --relation treats -k 3")]
+    assert command == [
+        "nbfnet",
+        "predict",
+        str(drugs_run.folder.path),
+        *shlex.split("--head captopril --relation treats -k 3"),
+    ]
 
 
 def test_an_entity_of_a_type_is_asked_for_by_type(drugs) -> None:
@@ -110,7 +116,9 @@ def test_a_homogeneous_graph_needs_no_relation(start, friends_run: nbfnet.Run) -
     ways = server.get("/api/relations", entity="a0").json()["relations"]
     assert [way["asked"] for way in ways] == ["tail"]
     assert server.get("/api/neighbours", entity="a0").json()["count"] == 4
-    facts = server.http.post("/api/facts", json={"remove": [{"head": "b0", "tail": "a0"}]}).json()  # the other way round
+    facts = server.http.post(
+        "/api/facts", json={"remove": [{"head": "b0", "tail": "a0"}]}
+    ).json()  # the other way round
     session = {"nbfnet-session": facts["session"]}
     without = server.http.get("/api/neighbours", params={"entity": "a0"}, headers=session).json()
     assert "b0" not in {fact["other"]["name"] for fact in without["facts"]}
@@ -205,7 +213,9 @@ def test_adding_a_known_fact_or_removing_an_unknown_one_changes_nothing(drugs) -
 
 def test_sessions_at_the_same_time_never_mix(drugs, drugs_run: nbfnet.Run) -> None:
     proteins = [drugs_run.graph.entities[i] for i in range(drugs_run.graph.num_nodes)]
-    targets = [name for name in proteins if drugs.get("/api/neighbours", entity=name).json()["entity"]["type"] == "protein"]
+    targets = [
+        name for name in proteins if drugs.get("/api/neighbours", entity=name).json()["entity"]["type"] == "protein"
+    ]
     sessions = {}
     for number, protein in enumerate(targets[:6]):
         fact = {"head": f"drug of session {number}", "relation": "targets", "tail": protein}
@@ -308,4 +318,4 @@ def test_the_model_card_comes_from_the_run_folder(drugs, drugs_run: nbfnet.Run) 
     assert found["history"] == drugs_run.history
     assert found["graph"]["train"] == len(drugs_run.dataset.train.triplets)
     points = found["calibration"]["points"]
-    assert all(later[1] >= earlier[1] for earlier, later in zip(points, points[1:], strict=False))  # isotonic
+    assert all(later[1] >= earlier[1] for earlier, later in pairwise(points))  # isotonic

@@ -39,5 +39,9 @@ def test_nothing_is_loaded_from_elsewhere(name: str) -> None:
     text = (STATIC / name).read_text()
     for scheme in ("https://", "http://", "//cdn", "@import", "wss:"):
         found = [text[i : i + 60] for i in range(len(text)) if text.startswith(scheme, i)]
-        foreign = [each for each in found if not each.startswith(("http://www.w3.org/", "https://github.com/", "https://js.cytoscape"))]
+        foreign = [
+            each
+            for each in found
+            if not each.startswith(("http://www.w3.org/", "https://github.com/", "https://js.cytoscape"))
+        ]
         assert not foreign

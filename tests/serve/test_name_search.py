@@ -94,7 +94,11 @@ def test_one_misspelling_is_forgiven() -> None:
         place = draw.randrange(1, 8)
         name = names[i]
         wrong = draw.choice(
-            [name[:place] + name[place + 1 :], name[:place] + "z" + name[place:], name[:place] + "z" + name[place + 1 :]]
+            [
+                name[:place] + name[place + 1 :],
+                name[:place] + "z" + name[place:],
+                name[:place] + "z" + name[place + 1 :],
+            ]
         )
         hits += i in search.find(wrong, 5)
     assert hits == 100

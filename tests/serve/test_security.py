@@ -19,7 +19,17 @@ QUESTION = {"head": "captopril", "relation": "treats"}
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.168.0.7", "", "@127.0.0.1", "127.0.0.1:x"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "192.168.0.7",
+        "",
+        "@127.0.0.1",
+        "127.0.0.1:x",
+    ],
 )
 def test_another_name_for_this_machine_is_refused(drugs, host: str) -> None:
     """DNS rebinding: a foreign page's name leads here, and its requests carry that name."""
@@ -33,7 +43,10 @@ def test_the_names_of_loopback_are_accepted(drugs, host: str) -> None:
     assert drugs.http.get("/api/health", headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost.evil.example", "file://", "http://["])
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost.evil.example", "file://", "http://["],
+)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_pages_of_other_sites_are_refused(drugs, origin: str, method: str) -> None:
     response = drugs.http.request(method, "/api/facts", headers={"origin": origin})
@@ -111,7 +124,9 @@ def test_no_path_leads_to_another_file(drugs, path: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("path", ["/", "/ask?head=x", "/page.js", "/api/health", "/api/nothing", "/nothing", "/api/predict"])
+@pytest.mark.parametrize(
+    "path", ["/", "/ask?head=x", "/page.js", "/api/health", "/api/nothing", "/nothing", "/api/predict"]
+)
 def test_every_response_has_the_strict_headers(drugs, path: str) -> None:
     headers = drugs.http.get(path).headers
     policy = headers["content-security-policy"]
@@ -160,7 +175,9 @@ def test_tokens_are_compared_in_constant_time() -> None:
         ("127.0.0.1", "schlüssel", False, True),
     ],
 )
-def test_other_machines_may_ask_only_if_that_was_said(host: str, token: str | None, no_auth: bool, refused: bool) -> None:
+def test_other_machines_may_ask_only_if_that_was_said(
+    host: str, token: str | None, no_auth: bool, refused: bool
+) -> None:
     if refused:
         with pytest.raises(ServeError):
             check_exposure(host, token, no_auth)
@@ -170,7 +187,11 @@ def test_other_machines_may_ask_only_if_that_was_said(host: str, token: str | No
 
 def test_an_open_server_knows_its_own_names_only() -> None:
     server = Settings(host="0.0.0.0", allowed_hosts=frozenset({"graphs.example"}))
-    assert server.accepts_host("192.168.0.7") and server.accepts_host("graphs.example") and server.accepts_host("localhost")
+    assert (
+        server.accepts_host("192.168.0.7")
+        and server.accepts_host("graphs.example")
+        and server.accepts_host("localhost")
+    )
     assert not server.accepts_host("evil.example")
 
 
@@ -184,7 +205,9 @@ def test_hostile_names_travel_unharmed(start, hostile_run: nbfnet.Run) -> None:
         assert found.content.isascii()
 
 
-def test_the_log_of_the_server_never_holds_a_token(start, things_run: nbfnet.Run, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_of_the_server_never_holds_a_token(
+    start, things_run: nbfnet.Run, caplog: pytest.LogCaptureFixture
+) -> None:
     server = start(things_run, token="s3cret")
     server.http.get("/api/relations", headers={"authorization": "Bearer s3cret"})
     assert "s3cret" not in caplog.text

@@ -10,9 +10,11 @@ import typer
 
 from nbfnet.cli.options import Facts, MoreFacts, TrainOnly
 from nbfnet.cli.output import print_text, report_note
+from nbfnet.cli.sources import open_run
 
 if TYPE_CHECKING:
     from nbfnet.run import Run
+    from nbfnet.serve.settings import Settings
 
 RunFolder = Annotated[
     Path | None,
@@ -52,22 +54,14 @@ def serve(
     Only this machine can ask, unless --host names another address; then give --token or --no-auth too. What-if facts
     belong to one browser session and never change the run folder. Ctrl-C stops the server.
     """
-    from nbfnet.serve.settings import check_exposure
+    from nbfnet.serve.settings import Limits, Settings, check_exposure
 
     check_exposure(host, token, no_auth)
     _require_packages()
-    folder = world_run() if run is None else run
-    opened = open_run(folder, train_only=train_only)
-    opened = opened if facts is None else opened.on(facts)
-    opened = opened if more_facts is None else opened.with_facts(more_facts)
-    serve_run(opened, host, port, token, allow_host or [], workers=workers, seconds=seconds, open_page=open_)
-
-
-def open_run(folder: Path, *, train_only: bool = False) -> Run:
-    """Open a run folder."""
-    from nbfnet.run import Run
-
-    return Run.open(folder, train_only=train_only)
+    opened = open_run([world_run() if run is None else run], facts, more_facts, train_only=train_only)
+    names = frozenset(name.casefold() for name in allow_host or ())
+    limits = Limits(workers=workers, seconds=seconds)
+    _serve(opened, Settings(host, port, token, names, limits), open_page=open_)
 
 
 def world_run() -> Path:
@@ -75,49 +69,32 @@ def world_run() -> Path:
     from nbfnet.cli.demo import QUICK
     from nbfnet.cli.train import report_validation
     from nbfnet.graph.datasets.registry import cache_folder
-    from nbfnet.graph.loading import load
-    from nbfnet.run import train
+    from nbfnet.run import Run
 
     path = cache_folder() / "world-run"
-    begun = path.exists()
-    if not begun:
+    if not path.exists():
         report_note("learning the graph of countries and cities, once: about a minute on two cores ...")
         path.parent.mkdir(parents=True, exist_ok=True)
-    train(load("world"), path, config=None if begun else QUICK, resume=begun, progress=None, callback=report_validation)
+    Run.resume(path, "world", *([] if path.exists() else [QUICK]), source="world").train(listener=report_validation)
     return path
 
 
-def serve_run(
-    run: Run,
-    host: str = "127.0.0.1",
-    port: int = 8765,
-    token: str | None = None,
-    allowed_hosts: list[str] | None = None,
-    *,
-    workers: int = 2,
-    seconds: float = 30.0,
-    open_page: bool = False,
-) -> None:
+def _serve(run: Run, settings: Settings, *, open_page: bool) -> None:
     """Serve an opened run until Ctrl-C."""
     from nbfnet.serve.app import make_app
-    from nbfnet.serve.server import address_of, open_socket
-    from nbfnet.serve.server import serve as serve_app
-    from nbfnet.serve.settings import Limits, Settings
+    from nbfnet.serve.server import address_of, listen, run_server
 
-    names = frozenset(name.casefold() for name in allowed_hosts or [])
-    settings = Settings(host, port, token, names, Limits(workers=workers, seconds=seconds))
-    listening = open_socket(host, port)
+    listening = listen(settings.host, settings.port)  # before anything takes long: the port may be taken
     app = make_app(run, settings)
-    address = address_of(listening, host)
-    page = f"{address}#token={token}" if token else address
+    address = address_of(listening, settings.host)
 
     def announce() -> None:
         print_text(f"serving {run.dataset.name} at {address}")
         report_note(f"the API is described at {address}docs; Ctrl-C stops the server")
         if open_page:
-            webbrowser.open(page)
+            webbrowser.open(f"{address}#token={settings.token}" if settings.token else address)
 
-    serve_app(app, listening, on_start=announce)
+    run_server(app, listening, on_start=announce)
     report_note("stopped")
 
 

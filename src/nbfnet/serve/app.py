@@ -21,7 +21,7 @@ from nbfnet.serve import schemas
 from nbfnet.serve.asked_run import AskedRun
 from nbfnet.serve.json_response import StrictJSON
 from nbfnet.serve.model_card import ModelCard
-from nbfnet.serve.refusals import Refusal, document, of_error
+from nbfnet.serve.refusals import RefusedError, document, of_error
 from nbfnet.serve.request_metrics import RequestMetrics
 from nbfnet.serve.schemas import LONGEST_NAME
 from nbfnet.serve.security import Guard, refuse
@@ -223,8 +223,8 @@ def _serve_page(app: FastAPI) -> None:
 def _handle_errors(app: FastAPI) -> None:
     """Every error is the same JSON, and none tells a client what only the server's log should know."""
 
-    @app.exception_handler(Refusal)
-    async def refused(_: Request, refusal: Refusal) -> StrictJSON:
+    @app.exception_handler(RefusedError)
+    async def refused(_: Request, refusal: RefusedError) -> StrictJSON:
         return refuse(refusal)
 
     @app.exception_handler(NbfnetError)

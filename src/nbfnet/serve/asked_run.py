@@ -10,19 +10,18 @@ from typing import Any, Literal
 import numpy as np
 
 from nbfnet.errors import UnknownNameError
-from nbfnet.explanation.asking import explain_named
+from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation
 from nbfnet.explanation.path import PathEdge
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import base, invert, is_inverse
 from nbfnet.prediction.answers import Answers
 from nbfnet.prediction.asking import Wanted, ask
-from nbfnet.prediction.loading import make_predictor
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.run import Run
 from nbfnet.serve.edited_graph import edited, ids_of
 from nbfnet.serve.name_search import NameSearch
-from nbfnet.serve.refusals import Refusal
+from nbfnet.serve.refusals import RefusedError
 from nbfnet.serve.sessions import Edits, Fact
 from nbfnet.serve.settings import Limits
 
@@ -35,7 +34,7 @@ class AskedRun:
 
     def __init__(self, run: Run, limits: Limits) -> None:
         self.run, self._limits = run, limits
-        self.predictor = make_predictor(run.graph, [run.folder], [run.dataset])
+        self.predictor = run.predictor
         self.graph: Graph = self.predictor.graph
         self.search = NameSearch(self.graph)
         self._edited: OrderedDict[Edits, Predictor] = OrderedDict()
@@ -70,9 +69,7 @@ class AskedRun:
             "command": self._predict_command(answers, wanted),
         }
 
-    def explain(
-        self, head: str, relation: str | None, tail: str, k: int, asked: Asked, edits: Edits
-    ) -> Document:
+    def explain(self, head: str, relation: str | None, tail: str, k: int, asked: Asked, edits: Edits) -> Document:
         """The paths behind a prediction, hop by hop, and grouped by their relation pattern."""
         predictor = self._on(edits)
         explanation = explain_named(predictor.members[0], head, relation, tail, k=k, asked=asked)
@@ -137,24 +134,22 @@ class AskedRun:
         A way makes sense if the entity's type, or without types the entity itself, is on that side of some fact.
         """
         graph = self._graph_of(edits)
-        counts = np.bincount(graph.triplets.relation, minlength=graph.num_relations)
         if entity is None:
-            named = [_name_and_label(graph.relations, r) for r in range(graph.num_relations)]
-            return [{**name, "facts": int(count)} for name, count in zip(named, counts, strict=True)]
+            counts = np.bincount(graph.triplets.relation, minlength=graph.num_relations).tolist()
+            return [{**_name_and_label(graph.relations, r), "facts": count} for r, count in enumerate(counts)]
         node = graph.entities.find(entity)
         begin, end = graph.csr.indptr[node : node + 2].tolist()
         own = np.bincount(graph.csr.relation[begin:end], minlength=graph.num_relation_ids)
+        possible = self.predictor.possible if node < self.graph.num_nodes else None  # a new entity has no type
+        sides: tuple[Side, ...] = ("tail",) if graph.kind == "homogeneous" else ("tail", "head")
         ways: list[Document] = []
         for r in range(graph.num_relations):
-            sides: tuple[Side, ...] = ("tail",) if graph.kind == "homogeneous" else ("tail", "head")
             for side in sides:
                 # A fact of this node as head flows into it by the inverse.
-                inwards = r if side == "head" or graph.kind == "homogeneous" else invert(r, graph.num_relations)
-                possible = self.predictor.possible
-                typed = graph.types is not None and node < self.graph.num_nodes and possible is not None
-                sensible = bool(possible.mask(inwards)[node]) if typed and possible is not None else bool(own[inwards])
-                named = _name_and_label(graph.relations, r)
-                ways.append({**named, "asked": side, "facts": int(own[inwards]), "sensible": sensible})
+                inwards = invert(r, graph.num_relations) if side == "tail" and len(sides) == 2 else r
+                sensible = bool(own[inwards]) if possible is None else bool(possible.mask(inwards)[node])
+                way = {"asked": side, "facts": int(own[inwards]), "sensible": sensible}
+                ways.append({**_name_and_label(graph.relations, r), **way})
         return sorted(ways, key=lambda way: (not way["sensible"], way["asked"] == "head", -way["facts"]))
 
     def find(self, query: str, limit: int) -> list[Document]:
@@ -172,7 +167,7 @@ class AskedRun:
         if relation is None and graph.kind == "homogeneous":
             relation = graph.relations[0]
         if relation is None:
-            raise Refusal(422, "no_relation", "name the relation of the fact")
+            raise RefusedError(422, "no_relation", "name the relation of the fact")
         named = graph.relations[graph.relations.find(relation)]
         ends = []
         for name in (head, tail):
@@ -247,7 +242,9 @@ class AskedRun:
 
     def _explain_command(self, explanation: Explanation) -> list[str]:
         query = explanation.query
-        link = [query.head, query.tail] if self.graph.kind == "homogeneous" else [query.head, query.relation, query.tail]
+        link = (
+            [query.head, query.tail] if self.graph.kind == "homogeneous" else [query.head, query.relation, query.tail]
+        )
         parts = ["nbfnet", "explain", str(self.run.folder.path), *link, "-k", str(max(1, len(explanation.paths)))]
         return [*parts, "--asked", "head"] if explanation.asked == "head" else parts
 

@@ -11,8 +11,7 @@ import torch
 
 from nbfnet.errors import NbfnetError
 from nbfnet.evaluation.result import RankingResult
-from nbfnet.prediction.calibration import Calibration, sigmoid
-from nbfnet.prediction.loading import calibration_of
+from nbfnet.prediction.calibration import sigmoid
 from nbfnet.run import Run
 
 _SECONDS = 20.0  # that measuring the test links may take
@@ -61,8 +60,7 @@ class ModelCard:
 
     def _calibration(self) -> dict[str, Any]:
         """The curve from the network's own sigmoid to the probability that is shown."""
-        epoch = self._run.folder.manifest["metrics"].get("epoch", 0)
-        calibration: Calibration = calibration_of(self._run.folder, epoch)
+        calibration = self._run.predictor.members[0].calibration
         curve = calibration.curve
         points: list[tuple[float, float]] = []
         if curve is not None:

@@ -95,7 +95,9 @@ class NameSearch:
         length = self._first_posting[keys + 1] - self._first_posting[keys]
         rarest = keys[np.argsort(length, kind="stable")]
         fits = max(4, int(np.searchsorted(np.cumsum(np.sort(length)), _POSTINGS)))
-        runs = [self._entry_of_posting[self._first_posting[key] : self._first_posting[key + 1]] for key in rarest[:fits]]
+        runs = [
+            self._entry_of_posting[self._first_posting[key] : self._first_posting[key + 1]] for key in rarest[:fits]
+        ]
         postings = np.concatenate(runs)
         if not len(postings):
             return
@@ -110,7 +112,9 @@ class NameSearch:
         allowed = max(1, len(text) // 3)
         edits = {int(entry): _edits(text, self._folded(int(entry)).decode(), allowed) for entry in best}
         near = [entry for entry, count in edits.items() if count <= allowed]
-        yield from sorted(near, key=lambda entry: (edits[entry], self._folded(entry)[:1] != wanted[:1], -self._facts(entry)))
+        yield from sorted(
+            near, key=lambda entry: (edits[entry], self._folded(entry)[:1] != wanted[:1], -self._facts(entry))
+        )
 
     def _best_known_first(self, entries: Iterable[int]) -> list[int]:
         return sorted(entries, key=lambda entry: -self._facts(entry))

@@ -9,7 +9,7 @@ from nbfnet.errors import NbfnetError, UnknownNameError
 from nbfnet.serve.settings import Limits
 
 
-class Refusal(Exception):
+class RefusedError(Exception):
     """A request that is not served: its status, a word for programs and a sentence for people."""
 
     def __init__(self, status: int, kind: str, message: str, *, retry_after: int | None = None) -> None:
@@ -17,7 +17,7 @@ class Refusal(Exception):
         self.status, self.kind, self.message, self.retry_after = status, kind, message, retry_after
 
 
-class TooBusy(Refusal):
+class TooBusyError(RefusedError):
     """Too many requests wait for a worker."""
 
     def __init__(self, limits: Limits) -> None:
@@ -25,7 +25,7 @@ class TooBusy(Refusal):
         super().__init__(429, "too_busy", message, retry_after=1)
 
 
-class TookTooLong(Refusal):
+class TookTooLongError(RefusedError):
     """The time of a request is up."""
 
     def __init__(self, limits: Limits) -> None:
@@ -33,7 +33,7 @@ class TookTooLong(Refusal):
         super().__init__(408, "took_too_long", message, retry_after=math.ceil(limits.seconds))
 
 
-class SessionGone(Refusal):
+class SessionGoneError(RefusedError):
     """A what-if session that the server does not have, or no longer has."""
 
     def __init__(self) -> None:

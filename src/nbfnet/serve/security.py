@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nbfnet.serve.json_response import StrictJSON
-from nbfnet.serve.refusals import Refusal, document
+from nbfnet.serve.refusals import RefusedError, document
 from nbfnet.serve.settings import Settings
 
 # Nothing inline, nothing from elsewhere: a name that got into the page as HTML could still do nothing.
@@ -79,7 +79,7 @@ class Guard:
             await self._app(scope, counted, guarded)
             if too_large and not begun:
                 raise self._too_large()
-        except Refusal as refusal:
+        except RefusedError as refusal:
             if begun:
                 raise
             too_large = False
@@ -90,9 +90,9 @@ class Guard:
         host = _host(headers)
         if host is None or not self._settings.accepts_host(host):
             what = "this server does not have that name: ask it by its address, or start it with --allow-host NAME"
-            raise Refusal(421, "wrong_host", what)
+            raise RefusedError(421, "wrong_host", what)
         if not self._same_site(scope, headers):
-            raise Refusal(403, "cross_site", "another site's page may not ask this server")
+            raise RefusedError(403, "cross_site", "another site's page may not ask this server")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._settings.limits.body:
             raise self._too_large()
@@ -115,13 +115,13 @@ class Guard:
         # compare_digest takes the same time wherever the first difference is.
         fits = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), token.encode())
         if scheme.casefold() != "bearer" or not fits:
-            raise Refusal(401, "no_token", "give the server's token: Authorization: Bearer TOKEN")
+            raise RefusedError(401, "no_token", "give the server's token: Authorization: Bearer TOKEN")
 
-    def _too_large(self) -> Refusal:
-        return Refusal(413, "too_large", f"a body may have {self._settings.limits.body:,} bytes")
+    def _too_large(self) -> RefusedError:
+        return RefusedError(413, "too_large", f"a body may have {self._settings.limits.body:,} bytes")
 
 
-def refuse(refusal: Refusal) -> StrictJSON:
+def refuse(refusal: RefusedError) -> StrictJSON:
     """A refusal as a response."""
     headers = {}
     if refusal.retry_after is not None:

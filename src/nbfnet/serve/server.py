@@ -14,22 +14,26 @@ from nbfnet.errors import ServeError
 _GRACE = 5  # seconds that requests may take to end once the server stops
 
 
-def open_socket(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens.
 
     Raises:
         ServeError: the address cannot be used.
     """
+    listening = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(512)
-    except (OSError, OverflowError) as error:
-        what = getattr(error, "strerror", None) or error
-        raise ServeError(f"cannot listen on {host}, port {port}: {what}; give another --port or --host") from None
-    return listening
+        return listening
+    except OSError as error:
+        if listening is not None:
+            listening.close()
+        raise ServeError(
+            f"cannot listen on {host}, port {port}: {error.strerror or error}", remedy="give another --port or --host"
+        ) from None
 
 
 def address_of(listening: socket.socket, host: str) -> str:
@@ -39,7 +43,7 @@ def address_of(listening: socket.socket, host: str) -> str:
     return f"http://{shown}:{port}/"
 
 
-def serve(app: ASGIApp, listening: socket.socket, *, on_start: Callable[[], None]) -> None:
+def run_server(app: ASGIApp, listening: socket.socket, *, on_start: Callable[[], None]) -> None:
     """Serve until Ctrl-C or SIGTERM; requests that are being answered get some seconds to end."""
     config = uvicorn.Config(
         app,

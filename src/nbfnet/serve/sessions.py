@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nbfnet.serve.refusals import Refusal, SessionGone
+from nbfnet.serve.refusals import RefusedError, SessionGoneError
 from nbfnet.serve.settings import Limits
 
 Fact = tuple[str, str, str]  # head, relation, tail, by name
@@ -62,7 +62,7 @@ class Sessions:
         """The edits of a session; without one, none.
 
         Raises:
-            SessionGone: there is no such session.
+            SessionGoneError: there is no such session.
         """
         if session is None:
             return NO_EDITS
@@ -73,8 +73,8 @@ class Sessions:
         """Change the edits of a session, or of a new one; returns its id and what it has now.
 
         Raises:
-            SessionGone: there is no such session.
-            Refusal: it would have too many facts.
+            SessionGoneError: there is no such session.
+            RefusedError: it would have too many facts.
         """
         with self._lock:
             self._forget_old()
@@ -82,7 +82,7 @@ class Sessions:
             edits = change(found.edits)
             if len(edits.added) + len(edits.removed) > self._limits.facts:
                 what = f"a session may change {self._limits.facts} facts: take some back first"
-                raise Refusal(422, "too_many_facts", what)
+                raise RefusedError(422, "too_many_facts", what)
             found.edits = edits
             if session is None:
                 session = secrets.token_urlsafe(24)
@@ -100,7 +100,7 @@ class Sessions:
         found = self._sessions.get(session)
         if found is None or self._clock() - found.used > self._limits.session_seconds:
             self._sessions.pop(session, None)
-            raise SessionGone
+            raise SessionGoneError
         found.used = self._clock()
         self._sessions.move_to_end(session)
         return found

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import torch
 
-from nbfnet.serve.refusals import TooBusy, TookTooLong
+from nbfnet.serve.refusals import TooBusyError, TookTooLongError
 from nbfnet.serve.settings import Limits
 
 Result = TypeVar("Result")
@@ -31,19 +31,19 @@ class WorkerPool:
         """The result of a computation, in a worker.
 
         Raises:
-            TooBusy: too many requests wait already.
-            TookTooLong: the time is up. A computation that waits is cancelled; one that runs keeps its worker, and
+            TooBusyError: too many requests wait already.
+            TookTooLongError: the time is up. A computation that waits is cancelled; one that runs keeps its worker, and
                 counts as in flight, until it has ended.
         """
         if self.in_flight >= self._most:
-            raise TooBusy(self._limits)
+            raise TooBusyError(self._limits)
         self.in_flight += 1
         future = asyncio.wrap_future(self._threads.submit(compute))
         future.add_done_callback(self._ended)
         done, _ = await asyncio.wait([future], timeout=self._limits.seconds)
         if not done:
             future.cancel()
-            raise TookTooLong(self._limits)
+            raise TookTooLongError(self._limits)
         return future.result()
 
     def _ended(self, future: asyncio.Future[Result]) -> None:
