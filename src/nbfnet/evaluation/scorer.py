@@ -51,9 +51,11 @@ class NetworkScorer(Scorer):
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
         training = self.network.training
-        self.network.eval()
+        if training:  # it visits every module, which takes as long as a small query
+            self.network.eval()
         try:
             with torch.no_grad():
                 yield
         finally:
-            self.network.train(training)
+            if training:
+                self.network.train()

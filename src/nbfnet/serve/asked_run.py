@@ -26,6 +26,7 @@ from nbfnet.serve.sessions import Edits, Fact
 from nbfnet.serve.settings import Limits
 
 Document = dict[str, Any]
+_BYTES_OF_EDGE, _BYTES_OF_EDITED = 120, 512 << 20  # what an edited graph takes, about, and what all may take
 Side = Literal["head", "tail"]  # which end of a relation is asked
 
 
@@ -33,11 +34,13 @@ class AskedRun:
     """Everything that is computed for a request. Its methods may run in several threads at the same time."""
 
     def __init__(self, run: Run, limits: Limits) -> None:
-        self.run, self._limits = run, limits
+        self.run = run
         self.predictor = run.predictor
         self.graph: Graph = self.predictor.graph
         self.search = NameSearch(self.graph)
         self._edited: OrderedDict[Edits, Predictor] = OrderedDict()
+        bytes_of_graph = _BYTES_OF_EDGE * (self.graph.csr.num_edges + self.graph.num_nodes)
+        self._most_edited = max(2, min(limits.edited_graphs, _BYTES_OF_EDITED // max(1, bytes_of_graph)))
         self._lock = threading.Lock()
 
     def predict(
@@ -201,7 +204,7 @@ class AskedRun:
         made = edited(self.predictor, edits)
         with self._lock:
             self._edited[edits] = made
-            while len(self._edited) > self._limits.edited_graphs:
+            while len(self._edited) > self._most_edited:
                 self._edited.popitem(last=False)
         return made
 

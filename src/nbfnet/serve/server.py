@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from nbfnet.errors import ServeError
+from nbfnet.serve.heap import keep_freed_memory
 
 _GRACE = 5  # seconds that requests may take to end once the server stops
 
@@ -56,6 +57,7 @@ def run_server(app: ASGIApp, listening: socket.socket, *, on_start: Callable[[],
         limit_concurrency=1000,
     )
     server = uvicorn.Server(config)
+    keep_freed_memory()
     on_start()
     with listening, contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
