@@ -89,7 +89,7 @@ def make_app(run: Run, settings: Settings) -> ASGIApp:
     )
     _handle_errors(app)
 
-    def edits_of(session: SessionId = None) -> Edits:
+    async def edits_of(session: SessionId = None) -> Edits:
         return sessions.edits(session)
 
     InSession = Annotated[Edits, Depends(edits_of)]  # noqa: N806 - a type
