@@ -231,6 +231,23 @@ def test_sessions_at_the_same_time_never_mix(drugs, drugs_run: nbfnet.Run) -> No
         assert all(threads.map(ask, range(120)))
 
 
+def test_a_label_that_several_share_is_not_a_new_entity(start, things_run: nbfnet.Run) -> None:
+    server = start(things_run)
+    shared = server.http.post("/api/facts", json={"add": [{"head": "Twin", "relation": "next to", "tail": "a,b"}]})
+    assert shared.status_code == 404 and "stands for 2" in shared.json()["error"]["message"]
+    own = server.http.post("/api/facts", json={"add": [{"head": "Fifth leaf", "relation": "next to", "tail": "a,b"}]})
+    assert own.json()["added"][0]["head"]["name"] == "leaf 5"
+
+
+def test_an_edge_of_a_homogeneous_graph_is_added_once(start, friends_run: nbfnet.Run) -> None:
+    server = start(friends_run)
+    both = [{"head": "a0", "tail": "a5"}, {"head": "a5", "tail": "a0"}]
+    facts = server.http.post("/api/facts", json={"add": both}).json()
+    assert len(facts["added"]) == 1
+    headers = {"nbfnet-session": facts["session"]}
+    assert server.http.post("/api/facts", json={"remove": both[1:]}, headers=headers).json()["added"] == []
+
+
 def test_too_many_facts_of_a_session_are_refused(start, things_run: nbfnet.Run) -> None:
     server = start(things_run, facts=2)
     facts = [{"head": f"new {i}", "relation": "next to", "tail": "a,b"} for i in range(3)]

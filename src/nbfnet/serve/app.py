@@ -174,8 +174,8 @@ def make_app(run: Run, settings: Settings) -> ASGIApp:
         """Add and remove facts in one session only; without a session, a new one begins. Entities may be new."""
 
         def change() -> dict[str, Any]:
-            added = [asked.canonical(f.head, f.relation, f.tail, new_entities=True) for f in given.add]
-            removed = [asked.canonical(f.head, f.relation, f.tail, new_entities=True) for f in given.remove]
+            added = [asked.canonical(f.head, f.relation, f.tail) for f in given.add]
+            removed = [asked.canonical(f.head, f.relation, f.tail) for f in given.remove]
 
             def apply(edits: Edits) -> Edits:
                 for fact, known in added:

@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from nbfnet.errors import UnknownNameError
 from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked
 from nbfnet.graph.graph import Graph
@@ -145,11 +144,12 @@ class AskedRun:
         found = self.search.find(query, limit) if query.strip() else self.search.best_known(limit)
         return [entity_document(self.graph, node) for node in found]
 
-    def canonical(self, head: str, relation: str | None, tail: str, *, new_entities: bool) -> tuple[Fact, bool]:
-        """A fact by the names that the graph has for its parts, and whether the graph has it.
+    def canonical(self, head: str, relation: str | None, tail: str) -> tuple[Fact, bool]:
+        """A fact by the names that the graph has for its parts, and whether the graph has it; entities may be new.
 
         Raises:
-            UnknownNameError: the relation is unknown, or an entity, where none may be new.
+            UnknownNameError: the relation is unknown, or a label stands for several entities.
+            RefusedError: no relation was named, and there are several.
         """
         graph = self.graph
         if relation is None and graph.kind == "homogeneous":
@@ -157,14 +157,10 @@ class AskedRun:
         if relation is None:
             raise RefusedError(422, "no_relation", "name the relation of the fact")
         named = graph.relations[graph.relations.find(relation)]
-        ends = []
-        for name in (head, tail):
-            try:
-                ends.append(graph.entities[graph.entities.find(name)])
-            except UnknownNameError:
-                if not new_entities:
-                    raise
-                ends.append(name)
+        entities = graph.entities
+        ends = [entities[entities.id(name)] if entities.knows(name) else name for name in (head, tail)]
+        if graph.kind == "homogeneous":
+            ends.sort()  # an edge has no direction, and must not be there twice
         fact = (ends[0], named, ends[1])
         known = all(end in graph.entities for end in ends) and self.predictor.is_known(*ids_of(graph, fact))
         return fact, known
