@@ -6,6 +6,7 @@ import { isAgainst, pathLayers, thickness } from "./path_layers.js";
 import { entityAddress, navigate } from "./router.js";
 import { colour, isCalm, onTheme } from "./theme.js";
 
+const ENTITIES = "node[role != 'label']";
 const NARROW = 640; // pixels; below it, paths run from top to bottom
 
 // The paths as a graph to explore: hover, zoom, walk on with a click or with the keyboard.
@@ -40,20 +41,20 @@ export function pathGraph(explanation, page) {
     state.cy.batch(() => state.cy.elements().forEach((element) => {
       const paths = element.data("paths");
       element.toggleClass("faded", shown.path !== null && !paths.includes(shown.path));
-      if (element.isEdge()) element.toggleClass("gone", shown.hidden.has(element.data("relation")));
+      if (element.data("relation") !== undefined) element.toggleClass("gone", shown.hidden.has(element.data("relation")));
     }));
     state.cy.nodes("[role = 'node']").forEach((node) => { node.toggleClass("gone", node.connectedEdges().filter((edge) => !edge.hasClass("gone")).empty()); });
   };
   const listen = (cy) => {
-    cy.on("tap", "node", (event) => navigate(entityAddress(event.target.data("name"))));
-    cy.on("mouseover", "edge", (event) => { highlight(event.target.data("paths")); say(event.target.data("note")); });
-    cy.on("mouseover", "node", (event) => { highlight(event.target.data("paths")); stage.classList.add("pointing"); say(event.target.data("note")); });
+    cy.on("tap", ENTITIES, (event) => navigate(entityAddress(event.target.data("name"))));
+    cy.on("mouseover", "[relation]", (event) => { highlight(event.target.data("paths")); say(event.target.data("note")); });
+    cy.on("mouseover", ENTITIES, (event) => { highlight(event.target.data("paths")); stage.classList.add("pointing"); say(event.target.data("note")); });
     cy.on("mouseout", () => { highlight(null); stage.classList.remove("pointing"); });
   };
   const highlight = (paths) => state.cy.elements().forEach((element) => { element.toggleClass("lit", paths !== null && element.data("paths").some((path) => paths.includes(path))); });
   const say = (text) => replace(note, text);
   const choose = (step) => {
-    const nodes = state.cy.nodes().filter((node) => !node.hasClass("gone")).sort((a, b) => a.position("x") - b.position("x") || a.position("y") - b.position("y"));
+    const nodes = state.cy.nodes(ENTITIES).filter((node) => !node.hasClass("gone")).sort((a, b) => a.position("x") - b.position("x") || a.position("y") - b.position("y"));
     const now = nodes.toArray().findIndex((node) => node.hasClass("chosen"));
     const next = nodes[(now + step + nodes.length + (now < 0 && step < 0 ? 1 : 0)) % nodes.length];
     nodes.removeClass("chosen");
@@ -90,7 +91,7 @@ export function pathGraph(explanation, page) {
   };
 }
 
-function elements({ nodes, edges, greatest }) {
+function elements({ nodes, edges, greatest, upright }) {
   const place = new Map(nodes.map((node) => [node.key, node]));
   return [
     ...nodes.map((node) => ({
@@ -98,14 +99,39 @@ function elements({ nodes, edges, greatest }) {
         note: `${node.text}${node.entity.type ? `, ${visible(node.entity.type)}` : ""}: on ${node.paths.size === 1 ? "1 path" : `${node.paths.size} paths`}.` },
       position: { x: node.x, y: node.y },
     })),
-    ...edges.map((edge) => ({
-      data: { id: edge.key, source: edge.from, target: edge.to, relation: edge.edge.relation.name, label: edge.lines.join("\n"), paths: [...edge.paths],
-        width: thickness(edge, greatest), against: isAgainst(edge) ? 1 : 0,
-        arrow: edge.edge.directed && !edge.edge.inverse ? "triangle" : "none", back: edge.edge.directed && edge.edge.inverse ? "triangle" : "none",
-        note: `${visible(edge.edge.head.label)} — ${edge.text} → ${visible(edge.edge.tail.label)}: score ${change(edge.drop)} if ${edge.paths.size === 1 ? "its path" : "a path over it"} is deleted.`,
-        ...bends(place.get(edge.from), place.get(edge.to), edge.points) },
-    })),
+    ...edges.flatMap((edge) => drawnEdge(edge, place, greatest, upright)),
   ];
+}
+
+// A fact as two lines that meet in its label, which has a place of its own in the layers.
+function drawnEdge(edge, place, greatest, upright) {
+  const { directed, inverse, relation, head, tail } = edge.edge;
+  const label = `label ${edge.key}`, from = place.get(edge.from), to = place.get(edge.to);
+  const which = edge.paths.size === 1 ? "its path" : "a path over it";
+  const shared = {
+    relation: relation.name, paths: [...edge.paths],
+    note: `${visible(head.label)} — ${edge.text} → ${visible(tail.label)}: score ${change(edge.drop)} if ${which} is deleted.`,
+  };
+  const line = { ...shared, thickness: thickness(edge, greatest), against: isAgainst(edge) ? 1 : 0, arrow: "none", back: "none" };
+  const middle = nearest(edge.points, edge.label);
+  return [
+    { data: { ...shared, id: label, role: "label", label: edge.lines.join("\n"), width: edge.width + 6, height: edge.height + 2 }, position: edge.label },
+    { data: { ...line, id: `to ${label}`, source: edge.from, target: label, back: directed && inverse ? "triangle" : "none", ...bends(from, edge.label, [...edge.points.slice(0, middle), gate(from, edge, upright)]) } },
+    { data: { ...line, id: `from ${label}`, source: label, target: edge.to, arrow: directed && !inverse ? "triangle" : "none", ...bends(edge.label, to, [gate(to, edge, upright), ...edge.points.slice(middle + 1)]) } },
+  ];
+}
+
+// Where a line between a node and a label turns towards the label: in the gap between them, level with the label.
+function gate(node, edge, upright) {
+  const [axis, size] = upright ? ["y", "height"] : ["x", "width"];
+  const side = Math.sign(edge.label[axis] - node[axis]) || 1;
+  const border = node[axis] + side * (node[size] / 2 + 10), end = edge.label[axis] - side * (edge[size] / 2 + 3);
+  return { ...edge.label, [axis]: (border + end) / 2 };
+}
+
+function nearest(points, place) {
+  const distances = points.map((point) => Math.hypot(point.x - place.x, point.y - place.y));
+  return distances.indexOf(Math.min(...distances));
 }
 
 // The bends that dagre chose, as Cytoscape wants them: how far along the straight line, and how far beside it.
@@ -117,7 +143,7 @@ function bends(from, to, points) {
     weights.push((px * dx + py * dy) / length ** 2);
     distances.push((py * dx - px * dy) / length);
   }
-  return { weights: weights.length ? weights.join(" ") : "0.5", distances: distances.length ? distances.join(" ") : "0" };
+  return { weights: weights.join(" "), distances: distances.join(" ") };
 }
 
 function style() {
@@ -127,11 +153,12 @@ function style() {
       "font-family": 'system-ui, "Segoe UI", Roboto, sans-serif', "font-size": 13, color: text, "background-color": colour("raised"), "border-width": 1, "border-color": colour("strong-line"), "overlay-opacity": 0, "line-height": 1.25 } },
     { selector: "node[role = 'source']", style: { "background-color": colour("accent"), "border-color": colour("accent"), color: colour("on-accent"), "font-weight": 600 } },
     { selector: "node[role = 'answer']", style: { "background-color": colour("answer"), "border-color": colour("answer"), color: colour("on-answer"), "font-weight": 600 } },
-    { selector: "edge", style: { width: "data(width)", "line-color": line, "curve-style": "unbundled-bezier", "control-point-weights": "data(weights)", "control-point-distances": "data(distances)", "edge-distances": "node-position",
-      "target-arrow-shape": "data(arrow)", "source-arrow-shape": "data(back)", "target-arrow-color": line, "source-arrow-color": line, "arrow-scale": 0.9, label: "data(label)", "text-wrap": "wrap",
-      "font-family": 'system-ui, "Segoe UI", Roboto, sans-serif', "font-size": 11, color: colour("muted"), "text-background-color": surface, "text-background-opacity": 1, "text-background-padding": 3, "overlay-opacity": 0 } },
+    { selector: "node[role = 'label']", style: { shape: "rectangle", "background-color": surface, "border-width": 0, "font-size": 11, color: colour("muted"), "z-index": 5 } },
+    { selector: "edge", style: { width: "data(thickness)", "line-color": line, "curve-style": "unbundled-bezier", "control-point-weights": "data(weights)", "control-point-distances": "data(distances)", "edge-distances": "node-position",
+      "target-arrow-shape": "data(arrow)", "source-arrow-shape": "data(back)", "target-arrow-color": line, "source-arrow-color": line, "arrow-scale": 0.9, "overlay-opacity": 0 } },
     { selector: "edge[against = 1]", style: { "line-style": "dashed" } },
     { selector: ".lit", style: { "border-color": colour("accent"), "border-width": 2, "line-color": colour("accent"), "target-arrow-color": colour("accent"), "source-arrow-color": colour("accent"), "z-index": 9 } },
+    { selector: "node[role = 'label'].lit", style: { "border-width": 0, color: colour("accent") } },
     { selector: ".faded", style: { opacity: 0.14 } },
     { selector: ".gone", style: { display: "none" } },
     { selector: ".chosen", style: { "border-color": colour("focus"), "border-width": 3 } },

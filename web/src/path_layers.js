@@ -29,7 +29,7 @@ export function pathLayers(explanation, { upright }) {
     });
   });
   arrange([...nodes.values()], [...edges.values()], upright);
-  return { nodes: [...nodes.values()], edges: [...edges.values()], greatest: Math.max(...[...edges.values()].map((edge) => Math.abs(edge.drop)), 1e-9) };
+  return { nodes: [...nodes.values()], edges: [...edges.values()], upright, greatest: Math.max(...[...edges.values()].map((edge) => Math.abs(edge.drop)), 1e-9) };
 }
 
 function arrange(nodes, edges, upright) {
