@@ -141,7 +141,6 @@ def _phase(server: _Server, ask: Ask, connections: int, seconds: float) -> dict[
         thread.join()
     took, cpu = time.monotonic() - begun, server.cpu_seconds() - cpu
     all_latencies = np.concatenate([np.array(part) for part in latencies])
-    fifth = max(1, len(memory) // 5)
     return {
         "seconds": round(took, 1),
         "requests": len(all_latencies),
@@ -149,10 +148,9 @@ def _phase(server: _Server, ask: Ask, connections: int, seconds: float) -> dict[
         "milliseconds": {f"p{p}": round(1000 * float(np.percentile(all_latencies, p)), 1) for p in (50, 90, 99)},
         "health_milliseconds_p99": round(1000 * float(np.percentile(health, 99)), 1),
         "server_cpu_milliseconds_a_request": round(1000 * cpu / len(all_latencies), 2),
-        "megabytes": {
-            "first_fifth": round(float(np.mean(memory[:fifth])), 1),
-            "last_fifth": round(float(np.mean(memory[-fifth:])), 1),
-        },
+        "megabytes_by_tenth_of_the_time": [
+            round(float(part.mean()), 1) for part in np.array_split(memory, 10) if len(part)
+        ],
         "failed": sum(failed),
         "mixed_up": sum(mixed),
     }

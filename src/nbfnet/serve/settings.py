@@ -24,7 +24,7 @@ class Limits:
     sessions: int = 1000
     session_seconds: float = 3600.0  # a session that nobody used for so long is forgotten
     facts: int = 50  # of one what-if session
-    edited_graphs: int = 64  # graphs of sessions that stay in memory, fewer of a large graph; others are built again
+    edited_graphs: int = 32  # graphs of sessions that stay in memory, fewer of a large graph; others are built again
 
 
 @dataclass(frozen=True)
