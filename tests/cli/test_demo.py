@@ -84,8 +84,11 @@ def test_the_drawing_is_a_whole_page(here, shown):
     assert {"html", "head", "body", "svg"} <= seen
 
 
-def test_a_second_call_goes_on_from_the_first(nbfnet, here, shown, listing):
-    document = nbfnet("demo", "-o", OUTPUT, "--json").document
+def test_a_second_call_goes_on_from_the_first(nbfnet, here, shown, listing, monkeypatch):
+    served = []
+    monkeypatch.setattr("nbfnet.cli.demo.serve", lambda run, open_: served.append((str(run), open_)))
+    document = nbfnet("demo", "-o", OUTPUT, "--json", "--open").document
+    assert served == [(f"{OUTPUT}/run", True)]
     assert set(document) == {"run", "metrics", "predictions", "drawing"}
     assert document["run"] == f"{OUTPUT}/run"
     assert listing(here) == shown["files"]  # nothing was learned again

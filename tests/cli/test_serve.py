@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import socket
 import time
@@ -36,6 +37,20 @@ def test_it_serves_until_it_is_told_to_stop(commands, things_run: package.Run, n
     assert ended.code in (0, 130, 143)
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{url}/api/health")
+
+
+def test_it_opens_the_page_with_the_token(commands, things_run: package.Run, tmp_path) -> None:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {shlex.quote(str(opened))}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    running = commands.start("serve", things_run.folder.path, "--port", 0, "--open", "--token", "t", BROWSER=browser)
+    url = wait_for_address(running)
+    until = time.monotonic() + 60
+    while not opened.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    running.send(signal.SIGTERM)
+    running.wait()
+    assert opened.read_text() == f"{url}/#token=t"
 
 
 def test_a_port_that_is_taken_is_named(nbfnet, things_run: package.Run) -> None:
