@@ -9,12 +9,12 @@ export async function docs() {
     h("h1", {}, "The API"),
     h("p", { class: "lead" }, api.info.description),
     h("p", { class: "muted" }, "Described by OpenAPI at ", h("a", { href: "/api/openapi.json" }, "/api/openapi.json"), ". In Python: ", h("code", {}, `nbfnet.client.Client("${location.origin}")`), "."),
+    refusals(operations[0].operation),
     operations.map(({ path, method, operation }) => h("section", { class: "panel operation" },
       h("h2", {}, h("span", { class: `method ${method}` }, method.toUpperCase()), " ", h("code", {}, path)),
       h("p", {}, operation.description),
       parameters(api, operation),
       body(api, operation),
-      answers(operation),
       method === "get" ? h("pre", { tabindex: "0" }, example(path)) : null)));
 }
 
@@ -34,8 +34,12 @@ function body(api, { requestBody }) {
   return table(["in the body", "what"], Object.entries(schema.properties).map(([name, each]) => [h("code", {}, name), typeOf(api, each)]));
 }
 
-function answers({ responses }) {
-  return h("p", { class: "muted small" }, Object.entries(responses).map(([status, { description }]) => `${status} ${description}`).join(" · "));
+// The same for all: every refusal has a status, a word for programs and a sentence for people.
+function refusals({ responses }) {
+  const listed = Object.entries(responses).filter(([status]) => status !== "200");
+  return h("details", { class: "panel operation" }, h("summary", {}, "What a refusal looks like"),
+    h("pre", { tabindex: "0" }, '{"error": {"kind": "unknown_name", "message": "…", "suggestions": ["…"]}}'),
+    table(["status", "when"], listed.map(([status, { description }]) => [h("code", {}, status), description])));
 }
 
 function table(columns, rows) {

@@ -7,6 +7,7 @@ import { entityAddress, navigate } from "./router.js";
 import { colour, isCalm, onTheme } from "./theme.js";
 
 const ENTITIES = "node[role != 'label']";
+const SMALLEST = 0.62; // zoom at which labels can still be read
 const NARROW = 640; // pixels; below it, paths run from top to bottom
 
 // The paths as a graph to explore: hover, zoom, walk on with a click or with the keyboard.
@@ -22,16 +23,25 @@ export function pathGraph(explanation, page) {
     const { layers } = state;
     const bottom = Math.max(...layers.nodes.map((node) => node.y + node.height), ...layers.edges.map((edge) => edge.label.y + edge.height));
     const right = Math.max(...layers.nodes.map((node) => node.x + node.width / 2 + 12));
-    stage.style.height = `${Math.min(680, Math.max(220, (bottom + 40) * Math.min(1.15, stage.clientWidth / (right + 24))))}px`;
+    const scale = Math.max(SMALLEST, Math.min(1.15, stage.clientWidth / (right + 24)));
+    stage.style.height = `${Math.min(680, Math.max(220, (bottom + 40) * scale))}px`;
     state.cy = cytoscape({
       container: stage, elements: elements(layers), style: style(), layout: { name: "preset" },
       minZoom: 0.2, maxZoom: 3, boxSelectionEnabled: false, autoungrabify: true, userZoomingEnabled: false,
     });
     fit();
+    if (state.cy.zoom() < SMALLEST) begin();
     listen(state.cy);
     mark();
   };
   const fit = () => { state.cy.fit(undefined, 14); if (state.cy.zoom() > 1.15) { state.cy.zoom(1.15); state.cy.center(); } };
+  // A graph that is too large to be read as a whole is shown from its beginning on; dragging shows the rest.
+  const begin = () => {
+    state.cy.zoom(SMALLEST);
+    state.cy.center(state.cy.getElementById("source"));
+    const box = state.cy.elements().renderedBoundingBox();
+    state.cy.panBy(state.layers.upright ? { x: 0, y: 12 - box.y1 } : { x: 12 - box.x1, y: 0 });
+  };
   const zoom = (factor) => {
     const level = state.cy.zoom() * factor, renderedPosition = { x: stage.clientWidth / 2, y: stage.clientHeight / 2 };
     isCalm() ? state.cy.zoom({ level, renderedPosition }) : state.cy.animate({ zoom: { level, renderedPosition }, duration: 120 });

@@ -86,11 +86,15 @@ function failure(error) {
   const title = error.status === 404 ? "Not in this graph" : error.status >= 400 && error.status < 500 ? "This cannot be answered" : "Something went wrong";
   return h("section", { class: "message", role: "alert" },
     h("h1", {}, title),
-    h("p", {}, known ? visible(error.message) : "The page met an error. Its details are in the browser's console."),
+    h("p", {}, known ? sentence(visible(error.message)) : "The page met an error. Its details are in the browser's console."),
     error.suggestions?.length ? h("ul", { class: "chips" }, error.suggestions.map((name) => h("li", {}, h("a", { class: "chip", href: entityAddress(name) }, visible(name))))) : null,
-    h("div", { class: "row" }, h("button", { type: "button", class: "button", onclick: redraw }, "Try again"), h("a", { href: "/", class: "button plain" }, "Start page")),
+    h("div", { class: "row" },
+      error.status === 404 ? null : h("button", { type: "button", class: "button", onclick: redraw }, "Try again"),
+      h("a", { href: "/", class: "button plain" }, "Start page")),
   );
 }
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function tokenForm() {
   const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
