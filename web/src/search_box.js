@@ -26,6 +26,8 @@ export function searchBox({ label, placeholder = "Search", onPick, free = false,
   };
   const show = (entities) => {
     found = entities;
+    const typed = input.value.trim();
+    if (free && entities.some(({ name, label }) => name === typed || label === typed)) return close(); // nothing to choose
     replace(list, entities.length
       ? entities.map((entity, i) => h("li", { id: `${id}-${i}`, role: "option", "aria-selected": "false", onmousedown: (event) => { event.preventDefault(); pick(entity); } },
           h("span", { class: "name" }, named(entity)), entity.type && h("span", { class: "type" }, visible(entity.type))))
