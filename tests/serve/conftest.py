@@ -138,7 +138,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("web") / "web"
     shutil.copytree(WEB, folder, ignore=shutil.ignore_patterns("node_modules"))
     command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"needs the npm registry, which cannot be reached: {done.stderr.strip().splitlines()[-1:]}")
+    try:
+        subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=180)
+    except subprocess.SubprocessError as error:
+        pytest.skip(f"needs the npm registry, which cannot be reached: {error}")
     return folder
