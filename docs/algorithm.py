@@ -62,7 +62,7 @@ class NBFNet(nn.Module):
             # MESSAGE: DistMult multiplies what the source of an edge has by the edge's representation.
             # (TransE would add the two; RotatE multiplies them as complex numbers.)
             w = relation(query).view(len(u), -1, query.shape[1]).transpose(0, 1)  # (relation, query, dim)
-            messages = h[x] * w[r]  # (edge, query, dim)
+            messages = h.index_select(0, x) * w.index_select(0, r)  # h_x * w_r: (edge, query, dim)
 
             # AGGREGATE: principal neighbourhood aggregation, four statistics times three scalers.
             statistics = torch.stack(summarize(messages, degree, boundary), dim=-1)  # (node, query, dim, 4)
@@ -164,7 +164,7 @@ def evaluate(network: NBFNet, edges: Tensor, known: Tensor, links: Tensor, num_n
     return (1 / rank).mean().item(), (rank <= 10).float().mean().item()
 
 
-def main(steps: int = 80) -> None:
+def main(steps: int = 60) -> None:
     """Learn the world, then answer links that were held out, asked both ways."""
     torch.manual_seed(0)
     splits, num_nodes, num_relations = read_world()

@@ -46,7 +46,7 @@ from nbfnet.config import ModelConfig, TrainingConfig
 from nbfnet.distributed import gather_team
 from nbfnet.evaluation.filtering import RankingProtocol
 from nbfnet.evaluation.ranks import rank_links
-from nbfnet.evaluation.pair_evaluator import _score_pairs
+from nbfnet.evaluation.evaluator import _score_pairs
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.loading import load
 from nbfnet.model.network import NeuralBellmanFordNetwork

@@ -60,15 +60,11 @@ class UnknownNameError(NbfnetError):
 
 
 class DatasetError(NbfnetError):
-    """A known dataset is not where it should be, or is not what it should be."""
+    """A dataset is missing or not what it should be, or a graph cannot be split or sampled as asked."""
 
 
 class DownloadError(DatasetError):
     """A file could not be fetched, or arrived with the wrong checksum."""
-
-
-class SplitError(NbfnetError):
-    """A graph cannot be split as asked."""
 
 
 class MissingExtraError(NbfnetError):
@@ -95,32 +91,11 @@ class BackendError(NbfnetError):
     """A kernel backend was chosen by name and cannot serve: unknown, not built, or without the operator."""
 
 
-class SemiringError(NbfnetError):
-    """Two operators do not form a semiring: names the law and the values that break it."""
-
-    def __init__(self, semiring: str, law: str, values: tuple[float, ...], left: float, right: float) -> None:
-        self.semiring, self.law, self.values = semiring, law, values
-        shown = ", ".join(f"{letter} = {value:g}" for letter, value in zip("abc", values, strict=False))
-        super().__init__(f"{semiring} is not a semiring: {law} fails for {shown}: {left:g} is not {right:g}")
+class PathError(NbfnetError):
+    """A classical path method cannot be computed: a semiring, a weight, a parameter or a node does not fit it."""
 
 
-class WeightError(NbfnetError):
-    """An edge has a weight that the method cannot use."""
-
-
-class UnknownNodeError(NbfnetError):
-    """A node number that the graph does not have."""
-
-
-class ParameterError(NbfnetError):
-    """A parameter of a method is outside the range it must lie in."""
-
-
-class ConvergenceError(NbfnetError):
-    """A sum over all paths has no limit, or none was reached."""
-
-
-class ImprovingCycleError(ConvergenceError):
+class ImprovingCycleError(PathError):
     """A cycle that gives a better path each time it is walked, as a negative one for distances: no path is best."""
 
     def __init__(self, semiring: str, cycle: Sequence[Any]) -> None:
@@ -135,10 +110,6 @@ class ImprovingCycleError(ConvergenceError):
 
 class ConfigError(NbfnetError):
     """A configuration has an unknown key, or a value that does not fit."""
-
-
-class SamplingError(NbfnetError):
-    """Negatives cannot be drawn: everything that may be drawn is a known fact."""
 
 
 class EvaluationError(NbfnetError):

@@ -230,7 +230,16 @@ class Run:
         sort: RuleOrder = "support",
         seed: int = 0,
     ) -> Rules:
-        """The relation patterns that the network relies on for a relation, see ``rules_of``."""
+        """The relation patterns that the network relies on for a relation.
+
+        Args:
+            relation: a name; None is the only relation of a homogeneous graph.
+            predictions: how many facts to explain, drawn by the seed.
+            k: how many paths of each fact count.
+            min_support: leave out rules that are among the paths of fewer predictions.
+            sort: what comes first: the greatest support, confidence or lift.
+            seed: of everything random.
+        """
         member = self.predictor.members[0]
         return rules_of(member, relation, predictions=predictions, k=k, min_support=min_support, sort=sort, seed=seed)
 

@@ -260,10 +260,11 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
     base = tmp_path / "run"
     shutil.copytree(run, base)
 
+    assert nbfnet("predict", base, "--queries", queries, "-o", tmp_path / "b.jsonl").code == 0
+    rows = (tmp_path / "b.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+
     def interrupted():
         """As if the process had been killed after five queries."""
-        assert nbfnet("predict", base, "--queries", queries, "-o", tmp_path / "b.jsonl").code == 0
-        rows = (tmp_path / "b.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
         lines = [identity_line(base)]
         for number in range(1, 6):
             lines += [row for row in rows if json.loads(row)["query"] == number] + [json.dumps({"done": number})]

@@ -8,9 +8,8 @@ import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from nbfnet.config import ModelConfig
-from nbfnet.errors import EvaluationError, SamplingError
-from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.pair_evaluator import negative_pairs
+from nbfnet.errors import DatasetError, EvaluationError
+from nbfnet.evaluation.evaluator import evaluate, negative_pairs
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.triplets import Triplets
 from nbfnet.model.message_graph import MessageGraph
@@ -73,7 +72,7 @@ def test_a_sample(homogeneous, table_scorer):
 
 
 def test_scores_that_are_not_numbers(homogeneous, table_scorer):
-    with pytest.raises(EvaluationError, match="26 of 26 pairs"):
+    with pytest.raises(EvaluationError, match="26 of 26 queries"):
         evaluate(table_scorer(np.full((1, 30, 30), np.nan)), homogeneous)
 
 
@@ -82,5 +81,5 @@ def test_no_links_or_no_negatives(dataset_of, homogeneous, table_scorer):
     with pytest.raises(EvaluationError, match="no valid links"):
         evaluate(scorer, dataclasses.replace(homogeneous, valid=Triplets.empty()), "valid")
     triangle = dataset_of(3, 1, [(0, 0, 1)], [(1, 0, 2)], [(2, 0, 0)], kind="homogeneous")
-    with pytest.raises(SamplingError, match="only 0"):
+    with pytest.raises(DatasetError, match="only 0"):
         evaluate(scorer, triangle)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbfnet import paths
-from nbfnet.errors import GraphFormatError, NbfnetError, SamplingError, SplitError, UnknownNameError
+from nbfnet.errors import DatasetError, GraphFormatError, NbfnetError, SplitError, UnknownNameError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.loading import load
@@ -88,7 +88,7 @@ def test_negatives_that_cannot_be_numbered(monkeypatch):
 
     known = KnownAnswers.of(read(EDGES), read(EDGES).triplets)
     monkeypatch.setattr(KnownAnswers, "num_rows", 2**62)
-    with pytest.raises(SamplingError, match="64 bits"):
+    with pytest.raises(DatasetError, match="64 bits"):
         StrictNegatives(known)
 
 

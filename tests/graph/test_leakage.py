@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbfnet.errors import SplitError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import THRESHOLD, LeakageReport, RelationOverlap, SymmetricRelation, report_leakage
 from nbfnet.graph.reading.folders import read_folder
@@ -157,7 +157,7 @@ def test_counting_with_sets_gives_the_same(train: list[Edge], test: list[Edge], 
 def test_our_own_splits_do_not_leak(rows: list[Edge], seed: int) -> None:
     try:
         dataset = split(dataset_of(rows, []).train, seed=seed)
-    except SplitError:
+    except DatasetError:
         return
     report = report_leakage(dataset)
     assert (report.test_in_train, report.test_reversed_in_train, report.test_pair_in_train) == (0, 0, 0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nbfnet.errors import SplitError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.read import read
 from nbfnet.graph.splits import split, without_duplicates
@@ -57,7 +57,7 @@ def test_a_knowledge_split_is_a_partition_without_leaks(edges: list[Edge], seed:
     graph = knowledge(edges, 8, 3)
     try:
         dataset = split(graph, seed=seed)
-    except SplitError:
+    except DatasetError:
         # Refused only when it is impossible: valid and test each need a pair that no relation depends on.
         assert not _two_pairs_can_leave(edges)
         return
@@ -146,12 +146,12 @@ def test_the_seed_decides() -> None:
 @pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
 def test_too_few_edges_are_an_error_with_a_way_out(kind: str, edges: list[Edge]) -> None:
     graph = knowledge(edges, 2, 1) if kind == "knowledge" else homogeneous([(h, t) for h, _, t in edges], 2)
-    with pytest.raises(SplitError, match=r"too few.*\bgive\b"):
+    with pytest.raises(DatasetError, match=r"too few.*\bgive\b"):
         split(graph)
 
 
 def test_the_papers_split_is_for_homogeneous_graphs() -> None:
-    with pytest.raises(SplitError, match="homogeneous"):
+    with pytest.raises(DatasetError, match="homogeneous"):
         split(knowledge([(0, 0, 1)] * 100, 2, 1), paper_split=True)
 
 
@@ -174,7 +174,7 @@ def test_a_homogeneous_split_is_a_partition(edges: list[tuple[int, int]], seed: 
         shares = (count * 85 // 100, count * 5 // 100)
         try:
             dataset = split(graph, seed=seed, paper_split=keep)
-        except SplitError:
+        except DatasetError:
             assert min(shares) == 0 or count == sum(shares)
             continue
         assert (len(dataset.train.triplets), len(dataset.valid)) == shares

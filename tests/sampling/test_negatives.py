@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from nbfnet.errors import SamplingError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import EntityTypes
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -93,14 +93,14 @@ def test_a_query_that_everything_answers():
     negatives = StrictNegatives(known_answers(rows))
     source, relation, answer = (np.array(part, dtype=np.int32) for part in ([0, 2], [0, 1], [1, 5]))
     assert negatives.count_allowed(source, relation, answer).tolist() == [V - 1, 0]
-    with pytest.raises(SamplingError, match=r"1 of 2 queries.*source 2 and relation 1 every entity is a known answer"):
+    with pytest.raises(DatasetError, match=r"1 of 2 queries.*source 2 and relation 1 every entity is a known answer"):
         negatives.draw(source, relation, answer, 3, np.random.default_rng(0))
 
 
 def test_a_type_that_holds_only_the_answer():
     negatives = StrictNegatives(known_answers([(0, 0, 1)]), entity_types([0, 1, 0, 0, 0, 0, -1]))
     query = (np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32))
-    with pytest.raises(SamplingError, match="every entity of the answer's type"):
+    with pytest.raises(DatasetError, match="every entity of the answer's type"):
         negatives.draw(*query, 1, np.random.default_rng(0))
 
 

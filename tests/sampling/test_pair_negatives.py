@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from nbfnet.errors import SamplingError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.triplets import Triplets
 from nbfnet.sampling.negatives import PairNegatives
 
@@ -78,12 +78,12 @@ def test_the_seed_decides():
 def test_a_complete_graph_has_no_negatives():
     negatives = PairNegatives(edges([(0, 1), (1, 2), (2, 0)]), num_nodes=3)
     for draw in (negatives.draw, negatives.draw_distinct):
-        with pytest.raises(SamplingError, match="the graph of 3 nodes has only 0"):
+        with pytest.raises(DatasetError, match="the graph of 3 nodes has only 0"):
             draw(1, np.random.default_rng(0))
         assert len(draw(0, np.random.default_rng(0))[0]) == 0
 
 
 def test_too_few_distinct_pairs():
     negatives = PairNegatives(edges([(0, 1)]), num_nodes=3)
-    with pytest.raises(SamplingError, match=r"3 pairs of nodes without an edge are needed.*only 2"):
+    with pytest.raises(DatasetError, match=r"3 pairs of nodes without an edge are needed.*only 2"):
         negatives.draw_distinct(3, np.random.default_rng(0))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nbfnet.errors import ImprovingCycleError, ParameterError, UnknownNameError
+from nbfnet.errors import ImprovingCycleError, PathError, UnknownNameError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -70,7 +70,7 @@ def test_no_path():
 
 
 def test_a_path_of_a_sum():
-    with pytest.raises(ParameterError):
+    with pytest.raises(PathError):
         named.path(make_graph(), "katz", "aspirin", "fever")
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbfnet.errors import SemiringError
+from nbfnet.errors import PathError
 from nbfnet.semiring.semiring import (
     MAX_MIN,
     MAX_TIMES,
@@ -61,16 +61,16 @@ def test_only_min_and_max_are_idempotent():
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_broken_law_is_named_with_its_counterexample(plus, times, law):
-    with pytest.raises(SemiringError) as caught:
+    with pytest.raises(PathError) as caught:
         Semiring("mine", plus, times).check_laws([1.0, 2.0, 3.0])
     assert law in str(caught.value)
     assert "mine" in str(caught.value)
-    assert len(caught.value.values) == 3
+    assert all(f"{letter} = " in str(caught.value) for letter in "abc")
 
 
 def test_the_counterexample_breaks_the_law():
-    with pytest.raises(SemiringError) as caught:
+    with pytest.raises(PathError) as caught:
         MAX_TIMES.check_laws([-1.0])
-    a, *_ = caught.value.values
-    assert "summation has an identity" in caught.value.law
+    assert "summation has an identity" in str(caught.value)
+    a = float(str(caught.value).partition("a = ")[2].partition(",")[0])
     assert max(a, 0.0) != a

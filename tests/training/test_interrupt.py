@@ -114,7 +114,7 @@ def test_one_dropped_while_an_object_is_deleted_comes_again(capsys):
     with pytest.raises(KeyboardInterrupt), interruptible():
         gone = Deleted()
         del gone
-        time.sleep(60)
+        time.sleep(20)
     assert capsys.readouterr().err == ""
 
 

@@ -16,7 +16,7 @@ import torch
 import nbfnet.training.checkpoint
 import nbfnet.training.interrupt
 import nbfnet.training.loop
-from nbfnet.errors import RunFolderError, SamplingError, TrainingError
+from nbfnet.errors import DatasetError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
@@ -346,7 +346,7 @@ def test_too_few_pairs_to_validate_against_are_known_before(learn, tmp_path, gra
     pairs = [[u, 0, v] for u in range(5) for v in range(u)]
     graph = graph_of(5, 1, pairs[:6], kind="homogeneous")
     dataset = dataset_of(graph, valid=Triplets.of(*np.array(pairs[6:]).T))
-    with pytest.raises(SamplingError, match="pairs of nodes without an edge"):
+    with pytest.raises(DatasetError, match="pairs of nodes without an edge"):
         learn(tmp_path / "run", dataset)
     assert not (tmp_path / "run").exists()
 

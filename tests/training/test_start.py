@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from nbfnet.errors import ConfigError, RunFolderError, SamplingError, TrainingError, UnknownNameError
+from nbfnet.errors import ConfigError, DatasetError, RunFolderError, TrainingError, UnknownNameError
 from nbfnet.graph.store import write_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.training.start import begin, has_device, resume
@@ -38,7 +38,7 @@ def test_graphs_that_cannot_be_learned(tmp_path, graph_of, dataset_of):
     near = dataset_of(
         graph_of(4, 1, [[0, 0, 1], [0, 0, 2], [0, 0, 3]], kind="homogeneous"), valid=links([1, 0, 2], [1, 0, 3])
     )
-    with pytest.raises(SamplingError, match="2 pairs of nodes without an edge are needed"):
+    with pytest.raises(DatasetError, match="2 pairs of nodes without an edge are needed"):
         begin(tmp_path / "run", near)
     assert list(tmp_path.iterdir()) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,7 @@ from nbfnet.errors import DatasetError
 from nbfnet.graph.atomic import check_is_new
 from nbfnet.graph.datasets.registry import RegistryEntry, known_datasets, locate
 from nbfnet.graph.folder_writing import write_folder
-from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import load
 from nbfnet.graph.store import write_store
 from nbfnet.progress import stage
@@ -107,14 +108,7 @@ def split(
     A knowledge graph goes 90:5:5. A link and its twins, in another direction or relation, stay on one side. A
     homogeneous graph goes 85:5:10, without duplicates and self loops. What is split already is written as it is.
     """
-    check_is_new(output)
-    opened = open_graph(source, reading)
-    if isinstance(opened, Dataset):
-        report_note(f"{opened.name} comes with its own split, which is kept")
-    dataset = _split(opened, seed, paper_split)
-    with stage("writing"):
-        write_folder(dataset, output)
-    _report_written(dataset, output, json)
+    _write(write_folder, output, source, reading, seed, paper_split, json)
 
 
 @app.command()
@@ -133,12 +127,7 @@ def convert(
     A store can be given wherever a graph can. A graph that comes without a split is split as 'nbfnet data split'
     does.
     """
-    check_is_new(output)
-    opened = open_graph(source, reading)
-    dataset = _split(opened, seed, paper_split)
-    with stage("writing"):
-        write_store(dataset, output)
-    _report_written(dataset, output, json)
+    _write(write_store, output, source, reading, seed, paper_split, json)
 
 
 def _whereabouts(entry: RegistryEntry) -> Path | None:
@@ -148,15 +137,27 @@ def _whereabouts(entry: RegistryEntry) -> Path | None:
         return None
 
 
-def _split(opened: Graph | Dataset, seed: int, paper_split: bool) -> Dataset:
+def _write(
+    write: Callable[[Dataset, Path], None],
+    folder: Path,
+    source: str,
+    reading: Reading,
+    seed: int,
+    paper_split: bool,
+    json: bool,
+) -> None:
+    """Read a source, split it if it has no split, write it, and report what was written."""
+    check_is_new(folder)
+    opened = open_graph(source, reading)
+    if isinstance(opened, Dataset) and write is write_folder:
+        report_note(f"{opened.name} comes with its own split, which is kept")
     with stage("splitting"):
-        return load(opened, seed=seed, paper_split=paper_split)
-
-
-def _report_written(dataset: Dataset, folder: Path, json: bool) -> None:
+        dataset = load(opened, seed=seed, paper_split=paper_split)
+    with stage("writing"):
+        write(dataset, folder)
     counts = {"train": len(dataset.train.triplets), "valid": len(dataset.valid), "test": len(dataset.test)}
-    skipped = dataset.train.skipped_lines
     if json:
+        skipped = dataset.train.skipped_lines
         print_json({"folder": str(folder), "split": dataset.split, **counts, "skipped_lines": skipped})
     else:
         written = ", ".join(f"{count:,} {part}" for part, count in counts.items())

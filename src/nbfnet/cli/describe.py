@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbfnet.cli.output import print_table, print_text, print_title
-from nbfnet.errors import SplitError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.splits import split, without_duplicates
@@ -67,7 +67,7 @@ def _split_or_whole(graph: Graph, *, paper_split: bool = False) -> Dataset:
     """The split to count; all of a graph that is too small for one is train."""
     try:
         return split(graph, paper_split=paper_split)
-    except SplitError:
+    except DatasetError:
         return Dataset(graph.name, graph, Triplets.empty(), Triplets.empty(), split="none, the edges are too few")
 
 

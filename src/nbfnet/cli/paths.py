@@ -10,7 +10,7 @@ import typer
 from nbfnet.cli.options import Json, Reading, Source, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.cli.sources import open_graph
-from nbfnet.errors import ParameterError
+from nbfnet.errors import PathError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.progress import stage
 from nbfnet.semiring.catalog import METHODS, path_method
@@ -129,7 +129,7 @@ def _parameters(method: str, beta: float | None, alpha: float | None) -> dict[st
     for name in given:
         owner = next(known.name for known in METHODS.values() if known.parameter == name)
         if method != owner:
-            raise ParameterError(f"--{name} belongs to the method {owner!r}, not to {method!r}: leave it out")
+            raise PathError(f"--{name} belongs to the method {owner!r}, not to {method!r}: leave it out")
     return given
 
 
@@ -142,7 +142,7 @@ def _weights(stated: list[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not (relation and equals):
-            raise ParameterError(f"--weight {text!r}: write RELATION=NUMBER, for example --weight 'borders=2'")
+            raise PathError(f"--weight {text!r}: write RELATION=NUMBER, for example --weight 'borders=2'")
     return weights
 
 

@@ -8,18 +8,26 @@ import numpy as np
 
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
-from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split, TiePolicy
+from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split, TiePolicy, links_of
 from nbfnet.evaluation.given_negatives import evaluate_given
-from nbfnet.evaluation.pair_evaluator import evaluate_pairs
+from nbfnet.evaluation.metrics import PairMetrics, auroc_interval
 from nbfnet.evaluation.ranks import LinkRanks, draw_links, rank_links
-from nbfnet.evaluation.result import DirectedMetrics, PairResult, RankingResult, RelationMetrics, describe_sample
-from nbfnet.evaluation.scorer import Scorer
+from nbfnet.evaluation.result import (
+    DirectedMetrics,
+    PairResult,
+    RankingResult,
+    RelationMetrics,
+    Sample,
+    describe_sample,
+)
+from nbfnet.evaluation.scorer import Scorer, score_in_batches
 from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.inverse import split_by_direction, with_inverse_count
-from nbfnet.graph.triplets import Int32
+from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.progress import stage
 from nbfnet.sampling.known_answers import KnownAnswers
+from nbfnet.sampling.negatives import PairNegatives
 
 CATEGORIES = ("1-to-1", "1-to-N", "N-to-1", "N-to-N")
 THRESHOLD = 1.5  # from this average on, a side counts as many
@@ -65,22 +73,13 @@ def evaluate(
     The links of a knowledge graph are ranked, against the negatives that come with the dataset if there are any. The
     links of a homogeneous graph are compared with pairs without an edge.
 
-    Args:
-        scorer: scores on the graph that the split is asked on, ``facts_of(dataset, split)``.
-        dataset: the links and their facts.
-        split: whose links are asked.
-        negatives: what to rank against instead of all entities; nothing is filtered then.
-        ties: where negatives with the answer's score stand; pairs that tie count half.
-        filtered_by: which answers are not negatives, see ``RankingProtocol``.
-        any_type: rank entities of every type, also of types that the relation does not have on that side.
-        sample: ask only so many links, drawn by the seed.
-        seed: of the sample, and of a homogeneous graph's negative pairs.
-        batch_size: queries, or pairs, that are scored at once.
-        team: processes that share the work; each gets the result of all.
+    ``scorer`` scores on the graph that the split is asked on, ``facts_of(dataset, split)``. ``negatives`` are ranked
+    against instead of all entities; nothing is filtered then. ``batch_size`` queries, or pairs, are scored at once. The
+    other arguments are those of ``Run.evaluate``.
 
     Raises:
         EvaluationError: the split has no links, a score is not a number, or a tie policy is given for pairs.
-        SamplingError: a homogeneous graph has too few pairs without an edge.
+        DatasetError: a homogeneous graph has too few pairs without an edge.
     """
     if dataset.kind == "homogeneous":
         if ties != "realistic":
@@ -133,3 +132,54 @@ def _break_down(
         for r in np.unique(relation).tolist()
     )
     return by_category, by_relation
+
+
+def evaluate_pairs(
+    scorer: Scorer,
+    dataset: Dataset,
+    split: Split,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    batch_size: int = 64,
+    team: Team = ALONE,
+) -> PairResult:
+    """Compare the links of a homogeneous graph with pairs without an edge; arguments as of ``evaluate``.
+
+    Raises:
+        EvaluationError: the split has no links, or a score is not a number.
+        DatasetError: the graph has too few pairs without an edge.
+    """
+    begin = time.perf_counter()
+    given = links_of(dataset, split)
+    links = given.take(draw_links(len(given), sample, seed))
+    u, v = negative_pairs(dataset, split, len(links), seed)
+    sources, targets = np.concatenate([links.head, u]), np.concatenate([links.tail, v])
+    order = np.argsort(sources, kind="stable")  # so that a batch shares as much as it can
+    asked = sources[order], np.zeros_like(sources), targets[order][:, None]
+    scores = np.empty(len(sources))
+    with stage(f"evaluating {dataset.name}, {split}") as progress:
+        scores[order] = score_in_batches(scorer, *asked, batch_size, team, progress)[:, 0]
+    positive, negative = np.split(scores, 2)
+    return PairResult(
+        dataset=dataset.name,
+        split=split,
+        protocol=f"links against as many pairs that are edges nowhere in the graph, seed {seed}",
+        links=len(links),
+        metrics=PairMetrics.of(positive, negative),
+        sample=_describe_sample(positive, negative, len(given), seed),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _describe_sample(positive: Float64, negative: Float64, total: int, seed: int) -> Sample | None:
+    if len(positive) == total:
+        return None
+    return Sample(len(positive), total, seed, "auroc", auroc_interval(positive, negative))
+
+
+def negative_pairs(dataset: Dataset, split: Split, count: int, seed: int) -> tuple[Int32, Int32]:
+    """(count,) u and v of different pairs without an edge in train, valid or test; the same for the same seed."""
+    edges = (dataset.train.triplets, dataset.valid, dataset.test)
+    generator = np.random.default_rng([seed, ("valid", "test").index(split)])
+    return PairNegatives(*edges, num_nodes=dataset.train.num_nodes).draw_distinct(count, generator)

@@ -6,22 +6,20 @@ import importlib.util
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
 from nbfnet.distributed import ALONE, Team
-from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Split, TiePolicy, links_of
 from nbfnet.evaluation.ranks import LinkRanks, Ranks, draw_links
 from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
-from nbfnet.evaluation.scorer import Scorer
+from nbfnet.evaluation.scorer import Scorer, score_in_batches
 from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.inverse import invert
-from nbfnet.graph.triplets import Float64, Int32
+from nbfnet.graph.triplets import Float64
 from nbfnet.progress import stage
 
 _OGB_METRICS = {"mrr_list": "mrr", "hits@1_list": "hits@1", "hits@3_list": "hits@3", "hits@10_list": "hits@10"}
@@ -53,8 +51,9 @@ def evaluate_given(
     heads = np.concatenate([links.head[:, None], negatives.head[drawn]], axis=1)
     backwards = invert(links.relation, dataset.train.num_relations)
     with stage(f"evaluating {dataset.name}, {split}") as report:
-        tail = _scores(scorer, links.head, links.relation, tails, batch_size, team, lambda done: report(done / 2))
-        head = _scores(scorer, links.tail, backwards, heads, batch_size, team, lambda done: report((1 + done) / 2))
+        asked = np.concatenate([links.head, links.tail]), np.concatenate([links.relation, backwards])
+        scores = score_in_batches(scorer, *asked, np.concatenate([tails, heads]), batch_size, team, report)
+    tail, head = np.split(scores, 2)
     ranks = LinkRanks(head=_ranks(head), tail=_ranks(tail))
     return RankingResult(
         dataset=dataset.name,
@@ -66,35 +65,8 @@ def evaluate_given(
         by_relation=(),
         sample=describe_sample(ranks, ties, len(given), seed),
         seconds=time.perf_counter() - begin,
-        ogb=ogb_metrics(dataset.name, np.concatenate([tail, head])),
+        ogb=ogb_metrics(dataset.name, scores),
     )
-
-
-def _scores(
-    scorer: Scorer,
-    source: Int32,
-    relation: Int32,
-    candidates: Int32,
-    batch_size: int,
-    team: Team,
-    progress: Callable[[float], None],
-) -> Float64:
-    """(query, 1 + negative) scores of candidates, the answer's first."""
-    scores = np.zeros(candidates.shape)
-    own = team.share(len(source))
-    for begin in range(own.start, own.stop, batch_size):
-        batch = slice(begin, min(begin + batch_size, own.stop))
-        # Copies: the arrays of a store cannot be written, and tensors of them would give a warning.
-        ids = (torch.from_numpy(part[batch].astype(np.int64)) for part in (source, relation, candidates))
-        scores[batch] = scorer.score(*ids).cpu().numpy()
-        progress((batch.stop - own.start) / (own.stop - own.start))
-    team.add(torch.from_numpy(scores))  # every process knows those of its own queries
-    if np.isnan(scores).any():
-        raise EvaluationError(
-            f"{int(np.isnan(scores).any(axis=1).sum())} of {len(scores)} queries got scores that are not a number: the "
-            "model's weights are broken; train again with a lower learning rate"
-        )
-    return scores
 
 
 def _ranks(scores: Float64) -> Ranks:

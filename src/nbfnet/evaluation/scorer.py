@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from nbfnet.distributed import Team
+from nbfnet.errors import EvaluationError
 from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 
@@ -59,3 +63,34 @@ class NetworkScorer(Scorer):
         finally:
             if training:
                 self.network.train()
+
+
+def score_in_batches(
+    scorer: Scorer,
+    source: Int32,
+    relation: Int32,
+    target: Int32,
+    batch_size: int,
+    team: Team,
+    progress: Callable[[float], None],
+) -> Float64:
+    """Scores (query, candidate) of targets (query, candidate); each process of a team scores its share of the queries.
+
+    Raises:
+        EvaluationError: a score is not a number.
+    """
+    scores = np.zeros(target.shape)
+    own = team.share(len(source))
+    for begin in range(own.start, own.stop, batch_size):
+        batch = slice(begin, min(begin + batch_size, own.stop))
+        # Copies: the arrays of a store cannot be written, and tensors of them would give a warning.
+        ids = (torch.from_numpy(part[batch].astype(np.int64)) for part in (source, relation, target))
+        scores[batch] = scorer.score(*ids).cpu().numpy()
+        progress((batch.stop - own.start) / (own.stop - own.start))
+    team.add(torch.from_numpy(scores))  # every process knows those of its own queries
+    if bad := int(np.isnan(scores).any(axis=1).sum()):
+        raise EvaluationError(
+            f"{bad} of {len(scores)} queries got scores that are not a number: the model's weights are broken; "
+            "train again with a lower learning rate"
+        )
+    return scores

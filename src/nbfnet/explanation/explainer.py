@@ -98,17 +98,10 @@ def explain_named(
     k: int = 5,
     beam: int = 32,
 ) -> Explanation:
-    """The k most important paths behind a prediction; a fact that is known already is hidden, as in training.
+    """The k most important paths behind a prediction; arguments as of ``Run.explain``.
 
-    Args:
-        member: a network on a graph.
-        head: a name.
-        relation: a name; None is the only relation of a homogeneous graph.
-        tail: a name.
-        asked: which end the prediction asked for. A tail answers (head, relation, ?), a head (?, relation, tail): two
-            questions, to which the network gives probabilities of their own. In a homogeneous graph they are the same.
-        k: how many paths.
-        beam: partial paths that the search keeps at each node.
+    A tail answers (head, relation, ?), a head (?, relation, tail): two questions, to which the network gives
+    probabilities of their own. In a homogeneous graph they are the same.
 
     Raises:
         UnknownNameError: a name that the graph does not have.

@@ -102,18 +102,9 @@ def rules_of(
     sort: RuleOrder = "support",
     seed: int = 0,
 ) -> Rules:
-    """The relation patterns that the network relies on for a relation, from the paths of facts drawn by the seed.
+    """The relation patterns that a network relies on for a relation; arguments as of ``Run.rules``.
 
-    The seed also draws the paths that a confidence is counted over, where there are too many of a pattern.
-
-    Args:
-        member: a network on a graph.
-        relation: a name; None is the only relation of a homogeneous graph.
-        predictions: how many facts to explain.
-        k: how many paths of each count.
-        min_support: leave out rules that are among the paths of fewer predictions.
-        sort: what comes first: the greatest support, confidence or lift.
-        seed: of everything random.
+    The seed draws the facts to explain, and the paths that a confidence is counted over where there are too many.
 
     Raises:
         UnknownNameError: a relation that the graph does not have.

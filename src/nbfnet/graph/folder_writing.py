@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nbfnet.errors import GraphFormatError, SplitError
+from nbfnet.errors import GraphFormatError, WriteError
 from nbfnet.graph.atomic import new_folder
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.dialect import TAB, Dialect, detect_dialect
@@ -127,7 +127,6 @@ def _check_text(graph: Graph) -> None:
             raise _cannot_hold(text, "a space around it")
 
 
-def _cannot_hold(text: str, what: str) -> SplitError:
-    return SplitError(
-        f"{text!r} has {what} that a text file of triplets cannot hold; use 'nbfnet data convert' to keep it in a store"
-    )
+def _cannot_hold(text: str, what: str) -> WriteError:
+    remedy = "use 'nbfnet data convert' to keep it in a store"
+    return WriteError(f"{text!r} has {what} that a text file of triplets cannot hold", remedy=remedy)

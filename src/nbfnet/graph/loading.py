@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from nbfnet.errors import GraphFormatError, NbfnetError, SplitError, UnknownNameError
+from nbfnet.errors import DatasetError, GraphFormatError, NbfnetError, UnknownNameError
 from nbfnet.graph.datasets.ogb import read_biokg, read_wikikg90m
 from nbfnet.graph.datasets.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
 from nbfnet.graph.datasets.statistics import count_dataset, count_graph
@@ -47,7 +47,7 @@ def load(
     if isinstance(opened, Graph):
         return split(opened, seed=seed, paper_split=paper_split)
     if paper_split:
-        raise SplitError(f"{opened.name} comes with its own split: the paper's split is for a graph that has none")
+        raise DatasetError(f"{opened.name} comes with its own split: the paper's split is for a graph that has none")
     return opened
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import SplitError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Int64, Triplets
 
@@ -50,7 +50,7 @@ def split(graph: Graph, *, seed: int = 0, paper_split: bool = False) -> Dataset:
     """
     if graph.kind == "knowledge":
         if paper_split:
-            raise SplitError("the paper's split is for homogeneous graphs: this graph has relations; leave it out")
+            raise DatasetError("the paper's split is for homogeneous graphs: this graph has relations; leave it out")
         return split_knowledge(graph, seed=seed)
     if paper_split and (published := published_split(graph.triplets)) is not None:
         side = np.full(len(graph.triplets), TRAIN, dtype=np.int8)
@@ -141,7 +141,7 @@ def _fill(size: Int64, wanted: list[int]) -> npt.NDArray[np.int8]:
 def _dataset(graph: Graph, triplets: Triplets, side: npt.NDArray[np.int8], how: str) -> Dataset:
     train, valid, test = (triplets.take(side == which) for which in (TRAIN, VALID, TEST))
     if not (len(train) and len(valid) and len(test)):
-        raise SplitError(
+        raise DatasetError(
             f"{graph.name}: too few edges for train, valid and test ({len(triplets)}); "
             "give a larger graph, or a folder with train, valid and test files"
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbfnet.errors import SamplingError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import EntityTypes
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
@@ -33,7 +33,7 @@ class StrictNegatives:
         self._type: Int32 = untyped if types is None else types.of_entity + np.int32(1)  # (node,) from 0
         self._num_types = 1 if types is None else len(types.names) + 1
         if known.num_rows * self._num_types * num_nodes >= 2**63:
-            raise SamplingError(
+            raise DatasetError(
                 f"{known.num_rows:,} queries with known answers, {self._num_types:,} types and {num_nodes:,} entities "
                 "cannot be numbered in 64 bits: use fewer types"
             )
@@ -47,7 +47,7 @@ class StrictNegatives:
         """(query, count) negatives for the answers (query,) of queries (source, relation).
 
         Raises:
-            SamplingError: every node (of the answer's type) is a known answer of some query.
+            DatasetError: every node (of the answer's type) is a known answer of some query.
         """
         group, kind = self._group(source, relation, answer), self._type[answer]
         allowed = self._allowed(group, kind)
@@ -84,7 +84,7 @@ class StrictNegatives:
     def _refuse(self, queries: Int64, source: Int32, relation: Int32) -> None:
         which = "entity" if self._num_types == 1 else "entity of the answer's type"
         first = queries[0]
-        raise SamplingError(
+        raise DatasetError(
             f"{len(queries)} of {len(source)} queries have no wrong answer to learn from: for source {source[first]} "
             f"and relation {relation[first]} every {which} is a known answer; leave such facts out of the batch"
         )
@@ -109,7 +109,7 @@ class PairNegatives:
         """(count,) u and v of pairs, with replacement.
 
         Raises:
-            SamplingError: an edge joins every pair.
+            DatasetError: an edge joins every pair.
         """
         self._require(min(count, 1))
         return self._pairs(generator.integers(0, max(self.num_allowed, 1), size=count), generator)
@@ -118,7 +118,7 @@ class PairNegatives:
         """(count,) u and v of pairs that all differ, which a test set needs.
 
         Raises:
-            SamplingError: so many pairs are not there.
+            DatasetError: so many pairs are not there.
         """
         self._require(count)
         return self._pairs(generator.choice(self.num_allowed, size=count, replace=False), generator)
@@ -140,7 +140,7 @@ class PairNegatives:
 
     def _require(self, count: int) -> None:
         if self.num_allowed < count:
-            raise SamplingError(
+            raise DatasetError(
                 f"{count} pairs of nodes without an edge are needed, and the graph of {self.num_nodes} nodes has only "
                 f"{self.num_allowed}: hold fewer edges out, or give a sparser graph"
             )

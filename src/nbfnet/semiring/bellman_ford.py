@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import ConvergenceError, ParameterError, UnknownNodeError
+from nbfnet.errors import PathError
 from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.native import native
 from nbfnet.semiring.improving_cycle import refuse_improving_cycle
@@ -49,30 +49,30 @@ def bellman_ford(
             cores.
 
     Raises:
-        ConvergenceError: the sum over all paths has no limit.
-        ParameterError: a parameter is out of range.
+        PathError: the sum over all paths has no limit.
+        PathError: a parameter is out of range.
     """
     edges.check(*semiring.weights, semiring.name)
     starts = check_sources(sources, edges.num_nodes)
     if iterations is not None and iterations < 0:
-        raise ParameterError(f"iterations must be 0 or more, got {iterations}")
+        raise PathError(f"iterations must be 0 or more, got {iterations}")
     if not tolerance > 0:
-        raise ParameterError(f"the tolerance must be more than 0, got {tolerance}")
+        raise PathError(f"the tolerance must be more than 0, got {tolerance}")
     if threads is not None and threads < 1:
-        raise ParameterError(f"threads must be 1 or more, got {threads}")
+        raise PathError(f"threads must be 1 or more, got {threads}")
     if factor is not None and semiring != PLUS_TIMES:
-        raise ParameterError(f"a factor is for plus_times, not for {semiring.name}")
+        raise PathError(f"a factor is for plus_times, not for {semiring.name}")
     if iterations is not None:
         scores = _solve(edges, starts, semiring, factor, iterations, 0.0, threads)[0]
         if semiring == PLUS_TIMES and not np.isfinite(scores).all():
-            raise ConvergenceError("a sum over paths is beyond all numbers: make the edge weights smaller")
+            raise PathError("a sum over paths is beyond all numbers: make the edge weights smaller")
         return scores
     refuse_improving_cycle(edges, starts, semiring)
     # A best path visits no node twice, and one more iteration tells that nothing changes.
     most = edges.num_nodes + 1 if semiring.idempotent else _MOST_ITERATIONS
     scores, settled = _solve(edges, starts, semiring, factor, most, tolerance, threads)
     if not settled:
-        raise ConvergenceError(
+        raise PathError(
             f"the {semiring.name} sum over all paths has no limit, or is not near it after {most:,} iterations: "
             "make the edge weights smaller, or give a number of iterations"
         )
@@ -83,15 +83,15 @@ def check_sources(sources: npt.ArrayLike, num_nodes: int) -> Int32:
     """Node ids as an array, all of them in the graph.
 
     Raises:
-        UnknownNodeError: names the id that is not.
+        PathError: names the id that is not.
     """
     starts = np.atleast_1d(np.asarray(sources))
     if starts.ndim != 1 or (starts.size and not np.issubdtype(starts.dtype, np.integer)):
-        raise UnknownNodeError(f"expected node ids, got {sources!r}")
+        raise PathError(f"expected node ids, got {sources!r}")
     outside = (starts < 0) | (starts >= num_nodes)
     if outside.any():
         nodes = f"{num_nodes:,} nodes, numbered from 0" if num_nodes else "no nodes"
-        raise UnknownNodeError(f"there is no node {starts[outside][0]}: the graph has {nodes}")
+        raise PathError(f"there is no node {starts[outside][0]}: the graph has {nodes}")
     return np.ascontiguousarray(starts, dtype=np.int32)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbfnet.errors import ParameterError
+from nbfnet.errors import PathError
 from nbfnet.graph.triplets import Float64, Int64
 from nbfnet.semiring.bellman_ford import bellman_ford, check_sources
 from nbfnet.semiring.semiring import Semiring
@@ -20,7 +20,7 @@ def best_path(
     h(source, target) exactly.
     """
     if not semiring.idempotent:
-        raise ParameterError(f"{semiring.name} sums over all paths: no single path is its score")
+        raise PathError(f"{semiring.name} sums over all paths: no single path is its score")
     check_sources([target], edges.csr.num_nodes)
     h = bellman_ford(edges, [source], semiring, threads=threads)[0]
     if source == target:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import ConvergenceError, ParameterError, UnknownNameError, WeightError
+from nbfnet.errors import PathError, UnknownNameError
 from nbfnet.graph.triplets import Float64
 from nbfnet.semiring.bellman_ford import bellman_ford, check_sources
 from nbfnet.semiring.semiring import LARGEST, MAX_MIN, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Semiring
@@ -45,13 +45,13 @@ def katz(
     Without a β, it is a tenth of the largest that converges.
 
     Raises:
-        ConvergenceError: the sum over all paths has no limit for this β; names the largest β that can be used.
+        PathError: the sum over all paths has no limit for this β; names the largest β that can be used.
     """
     edges.check(0.0, LARGEST_SUMMED, "the Katz index")
     if beta is None:
         beta = _SHARE_OF_LARGEST_BETA * largest_beta(edges)
     if not 0 < beta <= LARGEST:
-        raise ParameterError(f"beta must be a number of more than 0, got {str(beta)[:20]}")
+        raise PathError(f"beta must be a number of more than 0, got {str(beta)[:20]}")
     if iterations is None:
         refuse_divergence(edges, beta)
     starts = check_sources(sources, edges.num_nodes)
@@ -72,7 +72,7 @@ def refuse_divergence(edges: WeightedEdges, beta: float) -> None:
     """Make sure that β ρ(A) < 1."""
     radius = spectral_radius(edges, below=1.0 / beta)
     if beta * radius.upper >= 1.0 - 1e-9:
-        raise ConvergenceError(
+        raise PathError(
             f"the Katz index does not converge for beta = {beta:g}: beta must be less than {1.0 / radius.upper:g}, "
             "which is 1 / spectral radius of this graph"
         )
@@ -94,7 +94,7 @@ def personalized_pagerank(
     """
     edges.check(0.0, LARGEST_SUMMED, "personalized PageRank")
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must be between 0 and 1, got {alpha:g}")
+        raise PathError(f"alpha must be between 0 and 1, got {alpha:g}")
     # α w_xv / s_x has the strength s of an edge's source; with that of its target, which costs no time, a path from u
     # to v has s_v instead of s_u: the same factor for all paths, corrected afterwards.
     strength = np.where(edges.strength > 0, edges.strength, 1.0)
@@ -104,7 +104,7 @@ def personalized_pagerank(
     scores *= strength
     scores /= scores.sum(axis=1, keepdims=True)
     if not np.isfinite(scores).all():
-        raise WeightError("the weights differ so much that scores are beyond all numbers: give weights of like size")
+        raise PathError("the weights differ so much that scores are beyond all numbers: give weights of like size")
     return scores
 
 
@@ -120,7 +120,7 @@ def graph_distance(
     """
     longest = max(map(abs, edges.range))
     if np.isfinite(longest) and longest * edges.num_nodes > LARGEST:
-        raise WeightError(f"an edge weighs {longest:g}: the length of a path would be beyond all numbers")
+        raise PathError(f"an edge weighs {longest:g}: the length of a path would be beyond all numbers")
     return bellman_ford(edges, sources, MIN_PLUS, iterations=iterations, threads=threads)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.errors import WeightError
+from nbfnet.errors import PathError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import facts_of_edges
 from nbfnet.graph.relational_csr import RelationalCSR
@@ -60,7 +60,7 @@ def _number(relation: str, weight: float) -> float:
     try:
         return float(weight)
     except (OverflowError, TypeError, ValueError) as error:
-        raise WeightError(f"the weight of {relation!r} cannot be used: {error}") from None
+        raise PathError(f"the weight of {relation!r} cannot be used: {error}") from None
 
 
 def _followed(graph: Graph, names: Sequence[str] | None) -> Mask:

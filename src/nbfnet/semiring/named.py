@@ -120,7 +120,7 @@ def path(
 
     Raises:
         UnknownNameError: no such node, relation or method; the closest names are suggested.
-        ParameterError: the method sums over all paths, so that no path is the best.
+        PathError: the method sums over all paths, so that no path is the best.
     """
     semiring = path_method(method).semiring
     edges = (selection or EdgeSelection()).edges(graph)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nbfnet.errors import SemiringError
+from nbfnet.errors import PathError
 from nbfnet.graph.triplets import Float64
 
 Operator = Callable[[Float64, Float64], Float64]  # vectorised: two arrays of equal shape in, one out
@@ -56,7 +56,7 @@ class Semiring:
         """Check every law of a semiring on all triples of the samples and the two identities.
 
         Raises:
-            SemiringError: names the law and the values that break it.
+            PathError: names the law and the values that break it.
         """
         values = list(dict.fromkeys([*map(float, samples), self.zero, self.one]))
         a, b, c = (np.array(column) for column in zip(*itertools.product(values, repeat=3), strict=True))
@@ -78,7 +78,8 @@ class Semiring:
             broken = ~np.isclose(left, right, rtol=1e-9, atol=0.0)
             if broken.any():
                 i = int(np.argmax(broken))
-                raise SemiringError(self.name, law, (a[i], b[i], c[i]), left[i], right[i])
+                shown = f"a = {a[i]:g}, b = {b[i]:g}, c = {c[i]:g}: {left[i]:g} is not {right[i]:g}"
+                raise PathError(f"{self.name} is not a semiring: {law} fails for {shown}")
 
 
 PLUS_TIMES = Semiring("plus_times", Monoid(np.add, 0.0), Monoid(np.multiply, 1.0))

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from nbfnet.errors import WeightError
+from nbfnet.errors import PathError
 from nbfnet.graph.relational_csr import RelationalCSR, sort_by_key
 from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.semiring.semiring import Semiring
@@ -80,7 +80,7 @@ class WeightedEdges:
     def __post_init__(self) -> None:
         weight, count = self.weight, self.csr.num_edges
         if isinstance(weight, np.ndarray) and (weight.shape != (count,) or weight.dtype != np.float64):
-            raise WeightError(f"expected {count:,} weights as float64, got {weight.shape} as {weight.dtype}")
+            raise PathError(f"expected {count:,} weights as float64, got {weight.shape} as {weight.dtype}")
 
     @classmethod
     def of(cls, csr: RelationalCSR) -> WeightedEdges:
@@ -108,14 +108,14 @@ class WeightedEdges:
         """Refuse weights that a method has no meaning for, NaN above all.
 
         Raises:
-            WeightError: names a bad weight and what it should be.
+            PathError: names a bad weight and what it should be.
         """
         least, most = self.range
         if not (low <= least and most <= high):  # neither holds for NaN
             bad, limits = (least if low > least else most), f"from {low:g} to {high:g}"
             if np.isfinite(bad) and not np.isfinite(max(-low, high)):
                 limits = f"{low:g} or more"
-            raise WeightError(f"an edge weighs {bad:g}, but {method} needs weights {limits}")
+            raise PathError(f"an edge weighs {bad:g}, but {method} needs weights {limits}")
 
     def messages(
         self, semiring: Semiring, values: Float64, slots: Int64 | slice, factor: Factor | None = None

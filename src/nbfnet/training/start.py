@@ -13,7 +13,7 @@ import torch
 from nbfnet.config import Config, make_config
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError, RunFolderError, TrainingError
-from nbfnet.evaluation.pair_evaluator import negative_pairs
+from nbfnet.evaluation.evaluator import negative_pairs
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
@@ -134,7 +134,7 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
 
     Raises:
         TrainingError: names what is missing.
-        SamplingError: a homogeneous graph has too few pairs without an edge.
+        DatasetError: a homogeneous graph has too few pairs without an edge.
     """
     graph = dataset.train
     if not len(graph.triplets):
