@@ -84,7 +84,7 @@ def info(
 def check(source: Source, json: Json = False, *, reading: Reading) -> None:
     """List what is odd about a source, and how to fix it.
 
-    Nothing is written. The exit code is 0 if it can be read, and 2 if not; then the lines that cannot are listed.
+    Nothing is written. The exit code is 0 if it can be read. Otherwise it is 2, and the bad lines are listed.
     """
     document = check_source(source, reading)
     print_json(document) if json else print_findings(document)
@@ -105,8 +105,9 @@ def split(
 ) -> None:
     """Split a graph into train, valid and test without leaks.
 
-    A knowledge graph goes 90:5:5. A link and its twins, in another direction or relation, stay on one side. A
-    homogeneous graph goes 85:5:10, without duplicates and self loops. What is split already is written as it is.
+    A knowledge graph is split 90:5:5. Links between the same two entities, in any direction or relation, stay in the
+    same part. A homogeneous graph is split 85:5:10, without duplicates and self loops. A graph that comes with a split
+    keeps it.
     """
     _write(write_folder, output, source, reading, seed, paper_split, json)
 

@@ -13,7 +13,7 @@ from nbfnet.evaluation.filtering import Filter, Split, TiePolicy
 from nbfnet.semiring.catalog import METHODS
 
 _BASELINES = ", ".join(method.title for method in METHODS.values() if method.baseline)
-SplitOption = Annotated[Split, typer.Option("--split", help="Which links to ask: the test links or the valid links.")]
+SplitOption = Annotated[Split, typer.Option("--split", help="Which links to evaluate.")]
 Ties = Annotated[
     TiePolicy,
     typer.Option(help="How candidates with the same score as the answer count: half of them before it, none, or all."),
@@ -29,10 +29,11 @@ FilterOption = Annotated[
 AnyType = Annotated[
     bool, typer.Option("--any-type", help="Rank entities of every type, also where they cannot be the answer.")
 ]
-Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="The links to ask, instead of the run's own.")]
+Queries = Annotated[Path | None, typer.Option(metavar="FILE", help="Links to evaluate instead of the run's own.")]
 Baselines = Annotated[bool, typer.Option("--baselines", help=f"Evaluate {_BASELINES} and relation frequency too.")]
 SampleSize = Annotated[
-    int | None, typer.Option("--sample", metavar="NUMBER", min=1, help="Ask only so many links, drawn by the seed.")
+    int | None,
+    typer.Option("--sample", metavar="NUMBER", min=1, help="Evaluate only so many links, drawn by the seed."),
 ]
 
 

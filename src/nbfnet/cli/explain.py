@@ -33,7 +33,9 @@ Picture = Annotated[
 ]
 Svg = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them as SVG, whatever the ending.")]
 Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them as a page to explore, whatever the ending.")]
-Beam = Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Partial paths that the search keeps at a node.")]
+Beam = Annotated[
+    int, typer.Option(metavar="NUMBER", min=1, help="How many partial paths the search keeps at each node.")
+]
 
 
 def explain(
@@ -54,8 +56,8 @@ def explain(
 ) -> None:
     """Show the paths that make a network believe in a link.
 
-    Each path is listed with how the score changes when its facts are deleted, the path that the network relies on most
-    first. If the link is a fact already, it is hidden first, as in training.
+    Each path is listed with how the score changes when its facts are deleted. The path that the network relies on most
+    comes first. If the link is a known fact, it is hidden first, as in training.
     """
     from nbfnet.explanation.drawing.saving import PICTURES, check_format, save_explanation
 

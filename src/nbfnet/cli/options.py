@@ -20,13 +20,13 @@ Source = Annotated[
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, which 'nbfnet train' wrote.")]
 Facts = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Ask on the graph of this file or folder instead of the run's own.")
+    Path | None, typer.Option(metavar="PATH", help="Use the graph of this file or folder instead of the run's own.")
 ]
 MoreFacts = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="A file or folder of facts that join the graph that is asked on.")
+    Path | None, typer.Option(metavar="PATH", help="Add the facts of this file or folder to the graph.")
 ]
 TrainOnly = Annotated[
-    bool, typer.Option("--train-only", help="Ask on the training facts alone, without the run's valid and test links.")
+    bool, typer.Option("--train-only", help="Use the training facts alone, without the run's valid and test links.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of everything random.")]
@@ -63,7 +63,8 @@ class Reading:
         bool, typer.Option("--skip-bad-lines", help="Leave out lines that cannot be read, and say how many.")
     ] = False
     directed: Annotated[
-        bool, typer.Option("--directed", help="Two columns: keep the direction of edges, as facts of one relation.")
+        bool,
+        typer.Option("--directed", help="With two columns: keep the direction of edges, as facts of one relation."),
     ] = False
     names: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Readable names, one per line: entity TAB readable name.")

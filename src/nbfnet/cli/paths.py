@@ -18,7 +18,7 @@ from nbfnet.semiring.edge_selection import EdgeSelection
 from nbfnet.semiring.named import Step, closest_nodes, path
 from nbfnet.semiring.semiring import PLUS_TIMES
 
-_Repeated = "Can be given several times."
+_Repeated = "May be repeated."
 
 
 @reads_source("directed", "types", "test_graph")
@@ -32,7 +32,8 @@ def paths(
     k: Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many nodes to show.")] = 10,
     beta: Annotated[float | None, typer.Option(metavar="NUMBER", help="Katz index: the damping of each step.")] = None,
     alpha: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="PageRank: the probability to walk on. 0.85 if not given.")
+        float | None,
+        typer.Option(metavar="NUMBER", help="PageRank: the probability that a walk continues. 0.85 if not given."),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="RELATION", help=f"Follow only this relation. {_Repeated}")
@@ -43,7 +44,7 @@ def paths(
     ] = None,
     directed: Annotated[bool, typer.Option("--directed", help="Follow facts only from head to tail.")] = False,
     weight: Annotated[
-        list[str] | None, typer.Option(metavar="RELATION=NUMBER", help=f"What a relation's facts weigh. {_Repeated}")
+        list[str] | None, typer.Option(metavar="RELATION=NUMBER", help=f"The weight of a relation's facts. {_Repeated}")
     ] = None,
     json: Json = False,
     *,
@@ -52,7 +53,7 @@ def paths(
     """Find the nodes closest to a node by a classical method.
 
     Katz index, personalized PageRank, graph distance, widest path and most reliable path, over every fact of the
-    graph, both ways. Of a dataset, the training facts count.
+    graph, in both directions. Of a dataset, only the training facts are used.
     """
     path_method(method)
     parameters = _parameters(method, beta, alpha)

@@ -24,9 +24,9 @@ Runs = Annotated[
     list[Path],
     typer.Argument(metavar="RUN...", help="Run folders, which 'nbfnet train' wrote; several answer together."),
 ]
-Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="The head of the asked links.")]
-Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="The relation of the asked links.")]
-Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The tail of the asked links.")]
+Head = Annotated[str | None, typer.Option("--head", metavar="NAME", help="The head of the query.")]
+Relation = Annotated[str | None, typer.Option("--relation", metavar="NAME", help="The relation of the query.")]
+Tail = Annotated[str | None, typer.Option("--tail", metavar="NAME", help="The tail of the query.")]
 Count = Annotated[
     int, typer.Option("-k", metavar="NUMBER", min=1, help="How many new answers; known ones are listed as well.")
 ]
@@ -34,7 +34,7 @@ ExcludeKnown = Annotated[bool, typer.Option("--exclude-known", help="Leave out t
 AnyType = Annotated[
     bool, typer.Option("--any-type", help="Also entities of types that the relation does not have on that side.")
 ]
-Seen = Annotated[bool, typer.Option("--seen", help="Only entities that a fact of the relation has in that place.")]
+Seen = Annotated[bool, typer.Option("--seen", help="Only entities that some fact of the relation has on that side.")]
 CandidateType = Annotated[
     list[str] | None, typer.Option("--type", metavar="TYPE", help="Only entities of this type. May be repeated.")
 ]
@@ -79,14 +79,14 @@ def predict(
 ) -> None:
     """Name the best answers to a query.
 
-    A query is (head, relation, ?), (?, relation, tail) or (head, ?, tail): leave out what is asked. It is asked on all
-    facts that the run knows: train, valid and test. A fact that is known already is marked, and scored as if it were
-    not known. Where entities have types, answers have a type that the relation has on that side.
+    A query is (head, relation, ?), (?, relation, tail) or (head, ?, tail): leave out what you ask for. It is answered
+    with all facts that the run knows: train, valid and test. A known fact is marked, and scored as if it were not
+    known. Where entities have types, answers have a type that the relation has on that side.
 
-    With --all nothing is asked: the most probable links that the graph does not have are listed.
+    With --all there is no query: the most probable links that the graph does not have are listed.
 
-    With other facts nothing is trained again: entities may be new, relations may not. An interrupted file of queries is
-    resumed by the same command.
+    With other facts nothing is trained again: entities may be new, relations may not. An interrupted file of queries
+    is resumed by the same command.
     """
     from nbfnet.errors import QueryError
     from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers

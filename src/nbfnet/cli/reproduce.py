@@ -14,7 +14,7 @@ from nbfnet.cli.train import EpochCount, report_validation
 Experiment = Annotated[Path, typer.Argument(metavar="EXPERIMENT", help="A file of experiments/, or one like it.")]
 Runs = Annotated[
     Path,
-    typer.Option("--runs", metavar="FOLDER", help="Where the run folders are, new ones and those to resume."),
+    typer.Option("--runs", metavar="FOLDER", help="Where the run folders are."),
 ]
 Hours = Annotated[
     float | None,
@@ -35,8 +35,8 @@ def reproduce(
 ) -> None:
     """Run an experiment, and print its result beside the paper's.
 
-    One run for each seed of the file; the mean counts. What was interrupted, or stopped by --hours, is resumed from its
-    last checkpoint. Under torchrun several processes share the work.
+    There is one run for each seed in the file; the mean is reported. What was interrupted, or stopped by --hours, is
+    resumed from its last checkpoint. Under torchrun several processes share the work.
     """
     from nbfnet.config import make_config, read_toml
     from nbfnet.distributed import gather_team
