@@ -60,11 +60,7 @@ class UnknownNameError(NbfnetError):
 
 
 class DatasetError(NbfnetError):
-    """A dataset is missing or not what it should be, or a graph cannot be split or sampled as asked."""
-
-
-class DownloadError(DatasetError):
-    """A file could not be fetched, or arrived with the wrong checksum."""
+    """A dataset is missing, cannot be downloaded or is not what it should be; a graph cannot be split or sampled."""
 
 
 class MissingExtraError(NbfnetError):

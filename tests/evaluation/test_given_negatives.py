@@ -19,7 +19,7 @@ from nbfnet.evaluation.ranks import draw_links
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.datasets.ogb import read_biokg
-from nbfnet.graph.datasets.ogb.given import GivenNegatives
+from nbfnet.graph.datasets.ogb.biokg import GivenNegatives
 
 
 def named(dataset):

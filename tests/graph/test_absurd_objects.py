@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbfnet import paths
-from nbfnet.errors import DatasetError, GraphFormatError, NbfnetError, SplitError, UnknownNameError
+from nbfnet.errors import DatasetError, GraphFormatError, NbfnetError, UnknownNameError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.loading import load
@@ -138,7 +138,7 @@ def test_a_test_graph_of_a_python_object(tmp_path):
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", None, [1]])
 def test_a_seed_that_is_not_a_number(seed, tmp_path):
     (tmp_path / "g.tsv").write_text("".join(f"a{i}\tr\tb{i}\n" for i in range(50)))
-    with pytest.raises(SplitError, match="seed"):
+    with pytest.raises(DatasetError, match="seed"):
         load(tmp_path / "g.tsv", seed=seed)
 
 

@@ -21,7 +21,7 @@ from nbfnet.evaluation.result import (
     describe_sample,
 )
 from nbfnet.evaluation.scorer import Scorer, score_in_batches
-from nbfnet.graph.datasets.ogb.given import GivenNegatives
+from nbfnet.graph.datasets.ogb.biokg import GivenNegatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.inverse import split_by_direction, with_inverse_count
 from nbfnet.graph.triplets import Float64, Int32

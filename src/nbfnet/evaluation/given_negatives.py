@@ -16,7 +16,7 @@ from nbfnet.evaluation.filtering import Split, TiePolicy, links_of
 from nbfnet.evaluation.ranks import LinkRanks, Ranks, draw_links
 from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer, score_in_batches
-from nbfnet.graph.datasets.ogb.given import GivenNegatives
+from nbfnet.graph.datasets.ogb.biokg import GivenNegatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Float64

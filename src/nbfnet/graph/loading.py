@@ -11,13 +11,12 @@ import numpy as np
 from nbfnet.errors import DatasetError, GraphFormatError, NbfnetError, UnknownNameError
 from nbfnet.graph.datasets.ogb import read_biokg, read_wikikg90m
 from nbfnet.graph.datasets.registry import RegistryEntry, check_statistics, find_dataset, known_datasets, locate
-from nbfnet.graph.datasets.statistics import count_dataset, count_graph
+from nbfnet.graph.datasets.registry_entry import count_dataset, count_graph
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.findings import Finding
 from nbfnet.graph.reading.folders import find_part, has_inductive_twin, inductive_twin, read_folder, read_inductive
-from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.option_check import check_options, check_path
-from nbfnet.graph.reading.read import SourceOptions, read
+from nbfnet.graph.reading.read import SourceOptions, place_of, read
 from nbfnet.graph.splits import split
 from nbfnet.graph.store import is_store, read_store
 from nbfnet.graph.triplets import Triplets
@@ -43,7 +42,7 @@ def load(
     """
     opened = open_source(source, test_graph=test_graph, **options)
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise SplitError(f"the seed {seed!r:.100} is not a whole number of at least 0")
+        raise DatasetError(f"the seed {seed!r:.100} is not a whole number of at least 0")
     if isinstance(opened, Graph):
         return split(opened, seed=seed, paper_split=paper_split)
     if paper_split:

@@ -1,4 +1,4 @@
-"""A file of answers: CSV, Parquet or JSON lines, written in one piece, gone on with when it was interrupted."""
+"""A file of answers: CSV, Parquet or JSON lines, written in one piece, resumed when it was interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
-from nbfnet.errors import GraphFormatError, QueryError
+from nbfnet.errors import QueryError, WriteError
 from nbfnet.graph.atomic import check_can_be_replaced, open_alone, replacing
 from nbfnet.graph.database import connect, execute, private_folder
 from nbfnet.graph.reading.opening import is_utf8, plain_name
@@ -42,12 +42,12 @@ _COLUMNS = {
 
 
 def check_format(file: Path) -> None:
-    """Refuse an ending that stands for no format, and what is not a file: a link, a device, a folder."""
+    """Refuse an ending that is not that of a format, and what is not a file: a link, a device, a folder."""
     check_can_be_replaced(file)
     if file.suffix.casefold() not in FORMATS:
-        raise GraphFormatError("this ending stands for no format", file=file, remedy=f"use {', '.join(FORMATS)}")
+        raise WriteError("this is not an ending that can be written", file=file, remedy=f"use {', '.join(FORMATS)}")
     if not is_utf8(str(file)):
-        raise GraphFormatError("this name is not UTF-8", file=file, remedy="choose another name")
+        raise WriteError("this name is not UTF-8", file=file, remedy="choose another name")
 
 
 def write_answers(
@@ -67,11 +67,11 @@ def write_answers(
         queries: with their numbers.
         answer: the rows of one query's answers.
         identity: of everything else that the answers depend on; what was begun with another one, or with other queries,
-            is begun anew.
+            is begun again.
         reasons: whether the rows have a reason.
 
     Raises:
-        GraphFormatError: the ending stands for no format, another process writes the same file, the name for what
+        WriteError: the ending is not that of a format, another process writes the same file, the name for what
             gathers belongs to another file, or the disk is full.
     """
     check_format(file)
@@ -90,8 +90,10 @@ def write_answers(
             _convert(partial, file, [name for name in _COLUMNS if reasons or name != "reason"])
             partial.unlink()
     except (OSError, duckdb.Error) as error:
-        remedy = "make room or choose another place; what was answered is kept, and the same command goes on from there"
-        raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
+        remedy = (
+            "make room or choose another place; what was answered is kept, and the same command continues from there"
+        )
+        raise WriteError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
     return done
 
 
@@ -99,7 +101,7 @@ def write_links(file: Path, rows: Sequence[Mapping[str, Any]], *, reasons: bool 
     """Write the rows of scored links, whole or not at all.
 
     Raises:
-        GraphFormatError: the ending stands for no format, or the disk is full.
+        WriteError: the ending is not that of a format, or the disk is full.
     """
     check_format(file)
     names = ["rank", "head", "relation", "tail", "probability", "score", *(["reason"] if reasons else [])]
@@ -110,7 +112,7 @@ def write_links(file: Path, rows: Sequence[Mapping[str, Any]], *, reasons: bool 
             _convert(lines, file, names)
     except (OSError, duckdb.Error) as error:
         remedy = "make room or choose another place"
-        raise GraphFormatError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
+        raise WriteError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
 
 
 @contextmanager
@@ -122,7 +124,7 @@ def _alone(partial: Path, file: Path) -> Iterator[BinaryIO]:
         handle = open_alone(partial)
     except BlockingIOError:
         remedy = "wait until it has ended, or give each process, and each --shard, an output of its own"
-        raise GraphFormatError("another process is writing this file", file=file, remedy=remedy) from None
+        raise WriteError("another process is writing this file", file=file, remedy=remedy) from None
     with os.fdopen(handle, "r+b") as progress:
         yield progress
 
@@ -133,7 +135,7 @@ def _check_is_ours(progress: BinaryIO, partial: Path) -> None:
     progress.seek(0)
     if not (_FIRST_LINE.fullmatch(start) or _START.startswith(start)):
         what = "answers would gather in this file, but it holds something else"
-        raise GraphFormatError(what, file=partial, remedy="move it away, or choose another output")
+        raise WriteError(what, file=partial, remedy="move it away, or choose another output")
 
 
 def _digest(identity: str, queries: Sequence[tuple[int, Query]]) -> str:

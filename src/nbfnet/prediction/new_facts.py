@@ -8,8 +8,7 @@ from nbfnet.errors import EvaluationError, UnknownNameError
 from nbfnet.graph.extension import described_as, renumber_relations, with_entities
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import open_source
-from nbfnet.graph.reading.line_search import place_of
-from nbfnet.graph.reading.read import read
+from nbfnet.graph.reading.read import place_of, read
 from nbfnet.graph.reading.triplet_table import EDGE
 from nbfnet.graph.triplets import Triplets
 

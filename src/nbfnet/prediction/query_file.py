@@ -11,9 +11,8 @@ from nbfnet.errors import GraphFormatError, UnknownNameError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.reading.columns import is_relation_word
 from nbfnet.graph.reading.dialect import is_blank
-from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.opening import lines_of, numbered_lines, open_text
-from nbfnet.graph.reading.read import check_is_file, read
+from nbfnet.graph.reading.read import check_is_file, place_of, read
 from nbfnet.prediction.answers import QUESTION
 
 

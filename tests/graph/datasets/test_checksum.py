@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbfnet.graph.datasets import checksum as checksums
-from nbfnet.graph.datasets.checksum import Checksum
+from nbfnet.graph.datasets import registry_entry as checksums
+from nbfnet.graph.datasets.registry_entry import Checksum
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from nbfnet.errors import DownloadError
+from nbfnet.errors import DatasetError
 from nbfnet.graph.datasets import download as downloading
-from nbfnet.graph.datasets.checksum import Checksum
 from nbfnet.graph.datasets.download import download
+from nbfnet.graph.datasets.registry_entry import Checksum
 
 CONTENT = random.Random(0).randbytes(300_000)
 
@@ -104,7 +104,7 @@ def test_a_file_that_changed_between_two_tries_begins_anew(file_server, tmp_path
     target = tmp_path / "file.bin"
     url = file_server.put("file.bin", CONTENT)
     file_server.drop_after = [100_000, 0, 0, 0, 0]
-    with pytest.raises(DownloadError):
+    with pytest.raises(DatasetError):
         fetch(url, target)
     assert (tmp_path / "file.bin.part").stat().st_size == 100_000
     changed = CONTENT[::-1]
@@ -119,7 +119,7 @@ def test_a_later_call_resumes_what_an_earlier_one_kept(file_server, tmp_path):
     target = tmp_path / "file.bin"
     url = file_server.put("file.bin", CONTENT)
     file_server.drop_after = [100_000, 0, 0, 0, 0]
-    with pytest.raises(DownloadError, match="try again") as raised:
+    with pytest.raises(DatasetError, match="try again") as raised:
         fetch(url, target)
     assert url in str(raised.value)
     assert not target.exists()
@@ -154,7 +154,7 @@ def test_a_partial_file_that_is_already_complete_is_not_fetched_again(file_serve
 def test_a_wrong_checksum_leaves_nothing(file_server, tmp_path):
     target = tmp_path / "file.bin"
     url = file_server.put("file.bin", CONTENT + b"x")
-    with pytest.raises(DownloadError, match="wrong sha256 checksum") as raised:
+    with pytest.raises(DatasetError, match="wrong sha256 checksum") as raised:
         fetch(url, target)
     message = str(raised.value)
     assert url in message
@@ -166,13 +166,13 @@ def test_a_wrong_checksum_leaves_nothing(file_server, tmp_path):
 def test_a_target_that_is_there_stays_when_its_replacement_is_wrong(file_server, tmp_path):
     target = tmp_path / "file.bin"
     target.write_bytes(b"old")
-    with pytest.raises(DownloadError):
+    with pytest.raises(DatasetError):
         fetch(file_server.put("file.bin", b"something else"), target)
     assert target.read_bytes() == b"old"
 
 
 def test_a_file_that_is_not_there_fails_at_once(file_server, tmp_path):
-    with pytest.raises(DownloadError, match="404") as raised:
+    with pytest.raises(DatasetError, match="404") as raised:
         fetch(file_server.url + "/nowhere.bin", tmp_path / "file.bin")
     assert "/nowhere.bin" in str(raised.value)
     assert len(file_server.requests) == 1
@@ -188,7 +188,7 @@ def test_a_busy_server_is_asked_again(file_server, tmp_path):
 
 def test_a_server_that_stays_busy_is_given_up(file_server, tmp_path):
     file_server.statuses = [503] * 20
-    with pytest.raises(DownloadError, match="503"):
+    with pytest.raises(DatasetError, match="503"):
         fetch(file_server.put("file.bin", CONTENT), tmp_path / "file.bin")
     assert len(file_server.requests) == 4
 
@@ -212,19 +212,19 @@ def test_a_silent_server_counts_as_dropped(file_server, tmp_path, monkeypatch):
 
 def test_nobody_listening_is_an_error_with_a_way_out(file_server, tmp_path):
     url = file_server.put("file.bin", CONTENT).replace(file_server.url, "http://127.0.0.1:9")
-    with pytest.raises(DownloadError, match="check the connection"):
+    with pytest.raises(DatasetError, match="check the connection"):
         fetch(url, tmp_path / "file.bin")
 
 
 def test_a_full_disk_is_noticed_before_it_is_full(file_server, tmp_path):
     file_server.claimed_length = 10**18
-    with pytest.raises(DownloadError, match="make room"):
+    with pytest.raises(DatasetError, match="make room"):
         download(file_server.put("file.bin", CONTENT), tmp_path / "file.bin", sha256(CONTENT), largest=10**19)
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_with_a_way_out(file_server, tmp_path):
     (tmp_path / "taken").write_text("a file, not a folder")
-    with pytest.raises(DownloadError, match="cannot be written"):
+    with pytest.raises(DatasetError, match="cannot be written"):
         fetch(file_server.put("file.bin", CONTENT), tmp_path / "taken" / "file.bin")
 
 
@@ -241,7 +241,7 @@ def test_ctrl_c_keeps_what_has_arrived(file_server, tmp_path):
     file_server.pace = 0.02
     program = (
         "from pathlib import Path\n"
-        "from nbfnet.graph.datasets.checksum import Checksum\n"
+        "from nbfnet.graph.datasets.registry_entry import Checksum\n"
         "from nbfnet.graph.datasets.download import download\n"
         f"download({url!r}, Path({str(target)!r}), Checksum('sha256', {sha256(CONTENT).digest!r}))\n"
     )
@@ -270,7 +270,7 @@ def test_a_file_that_is_too_large_is_not_kept(file_server, tmp_path, lengths):
     """Whether the server says how long it is, or just goes on."""
     file_server.lengths = lengths
     url = file_server.put("file.bin", CONTENT)
-    with pytest.raises(DownloadError, match="more than 299,999 bytes"):
+    with pytest.raises(DatasetError, match="more than 299,999 bytes"):
         download(url, tmp_path / "file.bin", sha256(CONTENT), largest=len(CONTENT) - 1)
     assert list(tmp_path.iterdir()) == []
     assert len(file_server.requests) == 1

@@ -14,12 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbfnet.errors import DatasetError, DownloadError, UnknownNameError
+from nbfnet.errors import DatasetError, UnknownNameError
 from nbfnet.graph.datasets import download as downloading
-from nbfnet.graph.datasets.checksum import Checksum
 from nbfnet.graph.datasets.registry import check_statistics, find_dataset, known_datasets, locate
-from nbfnet.graph.datasets.registry_entry import RemoteFile
-from nbfnet.graph.datasets.statistics import Statistics, count_dataset, count_graph
+from nbfnet.graph.datasets.registry_entry import Checksum, RemoteFile, Statistics, count_dataset, count_graph
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.folders import inductive_twin
 from nbfnet.graph.triplets import Triplets
@@ -203,7 +201,7 @@ def test_a_failed_download_says_where_to_put_the_files(folders, file_server):
     entry = find_dataset("wn18rr")
     entry = served(entry, file_server, {file.target: b"lines" for file in entry.files})
     del file_server.files["wn18rr/test.txt"]
-    with pytest.raises(DownloadError, match="404") as raised:
+    with pytest.raises(DatasetError, match="404") as raised:
         locate(entry)
     message = str(raised.value)
     assert f"{file_server.url}/wn18rr/test.txt" in message
@@ -233,7 +231,7 @@ def test_a_citation_graph_is_converted(folders, file_server):
 def test_an_archive_without_end_is_not_fetched(folders, file_server):
     _, cache = folders
     entry = find_dataset("cora")
-    with pytest.raises(DownloadError, match="more than 20,000,000 bytes"):
+    with pytest.raises(DatasetError, match="more than 20,000,000 bytes"):
         locate(served(entry, file_server, {"cora/cora.tgz": bytes(20_000_001)}))
     assert list((cache / "cora").iterdir()) == []
 
@@ -257,7 +255,7 @@ def test_an_archive_without_the_needed_files_is_an_error(folders, file_server):
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("other.txt", "other")
     entry = served(find_dataset("wikikg90m"), file_server, {"wikikg90m_kddcup2021.zip": packed.getvalue()})
-    with pytest.raises(DownloadError, match=r"meta\.pt"):
+    with pytest.raises(DatasetError, match=r"meta\.pt"):
         locate(entry)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from nbfnet.graph.datasets.checksum import Checksum
-from nbfnet.graph.datasets.registry_entry import RegistryEntry, RemoteFile
-from nbfnet.graph.datasets.statistics import Statistics
+from nbfnet.graph.datasets.registry_entry import Checksum, RegistryEntry, RemoteFile, Statistics
 
 _GITHUB = "https://raw.githubusercontent.com"
 _EMBEDDINGS = f"{_GITHUB}/DeepGraphLearning/KnowledgeGraphEmbedding/master/data"

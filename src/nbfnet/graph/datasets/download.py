@@ -1,20 +1,60 @@
-"""Downloads that resume after an interruption and are only put in place once their checksum is right."""
+"""Downloads: they resume after an interruption, and are put in place only once their checksum is right."""
 
 from __future__ import annotations
 
 import http.client
+import logging
 import shutil
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nbfnet.errors import DownloadError
-from nbfnet.graph.datasets.checksum import Checksum
-from nbfnet.graph.datasets.partial_file import PartialFile
+from nbfnet.errors import DatasetError
+from nbfnet.graph.atomic import alone_in, flush_to_disk, replacing
+from nbfnet.graph.datasets.linqs import convert_linqs
+from nbfnet.graph.datasets.registry_entry import Checksum, RegistryEntry
 from nbfnet.progress import stage
+
+
+class PartialFile:
+    """The bytes that have arrived so far, and the server's mark of the version they belong to."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = target.with_name(target.name + ".part")
+        self.mark_path = target.with_name(target.name + ".part.version")
+
+    def size(self) -> int:
+        """How many bytes can be kept: none without a mark, which alone tells whether the file has changed."""
+        is_file = self.path.is_file() and not self.path.is_symlink()  # a link would be written through
+        return self.path.stat().st_size if is_file and self.mark() else 0
+
+    def mark(self) -> str:
+        """The entity tag or the date that the server gave for these bytes."""
+        return self.mark_path.read_text(encoding="latin-1") if self.mark_path.exists() else ""
+
+    def begin(self, mark: str) -> None:
+        """Start over with no bytes, of the version with this mark."""
+        self.discard()
+        self.path.touch()
+        if mark:
+            self.mark_path.write_text(mark, encoding="latin-1")
+
+    def discard(self) -> None:
+        """Forget everything that has arrived."""
+        self.path.unlink(missing_ok=True)
+        self.mark_path.unlink(missing_ok=True)
+
+    def move_into_place(self) -> None:
+        """Become the target, once all bytes are on the disk."""
+        flush_to_disk(self.path)
+        self.path.replace(self.target)
+        self.mark_path.unlink(missing_ok=True)
+
 
 CHUNK = 1 << 18  # bytes
 TIMEOUT = 30.0  # seconds without a byte before the connection counts as dropped
@@ -32,7 +72,7 @@ def download(url: str, target: Path, checksum: Checksum, *, largest: int = 1_000
     changed on the server meanwhile. The target never exists half-written, whatever interrupts the download.
 
     Raises:
-        DownloadError: the file cannot be fetched or written, has more than ``largest`` bytes, or the wrong checksum.
+        DatasetError: the file cannot be fetched or written, has more than ``largest`` bytes, or the wrong checksum.
     """
     partial = PartialFile(target)
     try:
@@ -47,15 +87,13 @@ def download(url: str, target: Path, checksum: Checksum, *, largest: int = 1_000
                 got = checksum.of(partial.path)
         if got != checksum.digest:
             partial.discard()
-            raise DownloadError(
-                f"{url} has the wrong {checksum.algorithm} checksum: expected {checksum.digest}, got {got}\n"
-                "  what to do: it has changed, or was damaged on its way; try again, or get it from elsewhere"
-            )
+            what = f"it has the wrong {checksum.algorithm} checksum: expected {checksum.digest}, got {got}"
+            remedy = "it has changed, or was damaged on its way; try again, or get it from elsewhere"
+            raise DatasetError(what, file=url, remedy=remedy)
         partial.move_into_place()
     except OSError as error:
-        raise DownloadError(
-            f"{target} cannot be written: {error}\n  what to do: check the folder and its space"
-        ) from error
+        remedy = "check the folder and its free space"
+        raise DatasetError(f"cannot be written: {error}", file=target, remedy=remedy) from error
 
 
 def _fetch(url: str, partial: PartialFile, advance: Advance, largest: int) -> None:
@@ -70,15 +108,13 @@ def _fetch(url: str, partial: PartialFile, advance: Advance, largest: int) -> No
         except _DroppedError as dropped:
             failures = 1 if partial.size() > before else failures + 1
             if failures > len(WAITS):
-                raise DownloadError(
-                    f"{url} could not be fetched: {dropped}\n"
-                    "  what to do: check the connection and try again; what has arrived is kept and resumed"
-                ) from dropped
+                remedy = "check the connection and try again; what has arrived is kept and resumed"
+                raise DatasetError(f"could not be fetched: {dropped}", file=url, remedy=remedy) from dropped
             time.sleep(WAITS[failures - 1])
 
 
 class _DroppedError(Exception):
-    """The connection failed in a way that another try may mend."""
+    """The connection failed in a way that another try may fix."""
 
 
 class _NothingLeftError(Exception):
@@ -122,10 +158,9 @@ def _open(request: urllib.request.Request) -> Iterator[http.client.HTTPResponse]
             raise _NothingLeftError from error
         if error.code in _PASSING:
             raise _DroppedError(f"the server answered {error.code} {error.reason}") from error
-        raise DownloadError(
-            f"{request.full_url} cannot be fetched: the server answered {error.code} {error.reason}\n"
-            "  what to do: the file may have moved; get it from elsewhere"
-        ) from error
+        what = f"cannot be fetched: the server answered {error.code} {error.reason}"
+        remedy = "the file may have moved; get it from elsewhere"
+        raise DatasetError(what, file=request.full_url, remedy=remedy) from error
     except (OSError, http.client.HTTPException) as error:
         raise _DroppedError(str(error) or type(error).__name__) from error
     with response:
@@ -155,19 +190,15 @@ def _check_size(url: str, partial: PartialFile, size: int, largest: int) -> None
     """Refuse a file that grows without end, or is far larger than the published one, before it fills the disk."""
     if size > largest:
         partial.discard()
-        raise DownloadError(
-            f"{url} has more than {largest:,} bytes, so it is not the file that was published\n"
-            "  what to do: get it from elsewhere"
-        )
+        what = f"it has more than {largest:,} bytes, so it is not the file that was published"
+        raise DatasetError(what, file=url, remedy="get it from elsewhere")
 
 
 def _check_space(url: str, partial: PartialFile, total: int | None, there: int) -> None:
     free = shutil.disk_usage(partial.target.parent).free
     if total is not None and total - there > free:
-        raise DownloadError(
-            f"{url} needs {total - there:,} bytes more, but {partial.target.parent} has only {free:,} free\n"
-            "  what to do: make room there and try again"
-        )
+        what = f"it needs {total - there:,} bytes more, but {partial.target.parent} has only {free:,} free"
+        raise DatasetError(what, file=url, remedy="make room there and try again")
 
 
 @contextmanager
@@ -175,3 +206,62 @@ def _shown(target: Path) -> Iterator[Advance]:
     """Tell how much has arrived."""
     with stage(f"fetching {target.parent.name}/{target.name}") as report:
         yield lambda there, total: report(there / total if total else 0.0, f", {there / 1e6:.1f} MB")
+
+
+_log = logging.getLogger(__name__)
+
+
+def fetch(entry: RegistryEntry, folder: Path) -> None:
+    """Download what a data folder still lacks of a dataset; of several processes one does, and the others wait.
+
+    Raises:
+        DatasetError: a needed file could not be had.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "check the folders above it, and the free space"
+        raise DatasetError(f"cannot be made: {error}", file=folder, remedy=remedy) from error
+    with alone_in(folder, wait=True):
+        if entry.missing(folder):
+            _fetch_files(entry, folder)
+
+
+def _fetch_files(entry: RegistryEntry, folder: Path) -> None:
+    for file in entry.files:
+        target = folder / file.target
+        if target.exists():
+            continue
+        try:
+            download(file.url, target, file.checksum, largest=file.largest)
+        except DatasetError as error:
+            if file.target in entry.needs or entry.layout not in ("triplets", "inductive"):
+                raise
+            # Names to display, or a split that nobody reads.
+            _log.warning("continuing without %s: %s", target, error)
+    if entry.layout == "edges":
+        _convert(folder / entry.files[0].target, folder / entry.location)
+    elif entry.layout == "wikikg90m":
+        _unpack(folder / entry.files[0].target, entry.needs, folder)
+
+
+def _convert(archive: Path, edges: Path) -> None:
+    convert_linqs(archive, edges)
+    archive.unlink()
+
+
+def _unpack(archive: Path, members: Iterable[str], folder: Path) -> None:
+    """Take the needed members out of a zip archive, whose other members are many times larger."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for member in members:
+                with (
+                    opened.open(member) as source,
+                    replacing(folder / member) as partial,
+                    partial.open("wb") as target,
+                ):
+                    shutil.copyfileobj(source, target, 1 << 20)
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        remedy = "check the free space, or delete the archive and try again"
+        raise DatasetError(f"cannot be unpacked: {error}", file=archive, remedy=remedy) from error
+    archive.unlink()

@@ -6,9 +6,9 @@ from typing import Literal
 
 from nbfnet.errors import DatasetError
 from nbfnet.graph.datasets.ogb import read_biokg
-from nbfnet.graph.datasets.ogb.given import GivenNegatives
+from nbfnet.graph.datasets.ogb.biokg import GivenNegatives
 from nbfnet.graph.datasets.registry import known_datasets, locate
-from nbfnet.graph.datasets.statistics import count_dataset
+from nbfnet.graph.datasets.registry_entry import count_dataset
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset
 

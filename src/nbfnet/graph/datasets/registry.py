@@ -7,10 +7,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from nbfnet.errors import DatasetError, DownloadError, UnknownNameError
+from nbfnet.errors import DatasetError, UnknownNameError
 from nbfnet.graph.datasets.benchmarks import benchmarks
-from nbfnet.graph.datasets.registry_entry import RegistryEntry
-from nbfnet.graph.datasets.statistics import Statistics
+from nbfnet.graph.datasets.registry_entry import RegistryEntry, Statistics
 
 __all__ = [
     "RegistryEntry",
@@ -59,11 +58,11 @@ def locate(entry: RegistryEntry, *, download: bool = True) -> Path:
         raise DatasetError(f"the dataset {entry.name!r} is not on this machine\n{_advice(entry)}")
     try:
         # Most datasets are already there; what fetches one is only loaded for the others.
-        from nbfnet.graph.datasets.fetch import fetch
+        from nbfnet.graph.datasets.download import fetch
 
         fetch(entry, cache_folder())
-    except DownloadError as error:
-        raise DownloadError(f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}") from error
+    except DatasetError as error:
+        raise DatasetError(f"the dataset {entry.name!r} could not be downloaded: {error}\n{_advice(entry)}") from error
     return cache_folder() / entry.location
 
 
@@ -75,10 +74,9 @@ def check_statistics(entry: RegistryEntry, counts: Statistics) -> None:
     """
     differences = entry.statistics.differences(counts)
     if differences:
-        raise DatasetError(
-            f"what was read as {entry.name!r} is not the dataset of the paper: {'; '.join(differences)}\n"
-            "  what to do: delete the files and let them be downloaded anew, or give the path of your folder"
-        )
+        what = f"what was read as {entry.name!r} is not the dataset of the paper: {'; '.join(differences)}"
+        remedy = "delete the files, so that they are downloaded again, or give the path of your folder"
+        raise DatasetError(what, remedy=remedy)
 
 
 def data_folders() -> list[Path]:
@@ -111,10 +109,8 @@ def _embedded(entry: RegistryEntry) -> Path:
     package = Path(__file__).parent
     missing = entry.missing(package)
     if missing:
-        raise DatasetError(
-            f"the dataset {entry.name!r} should be inside the package, but {', '.join(missing)} is not\n"
-            "  what to do: install nbfnet again"
-        )
+        what = f"the dataset {entry.name!r} should be inside the package, but {', '.join(missing)} is not"
+        raise DatasetError(what, remedy="install nbfnet again")
     return package / entry.location
 
 

@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.reading.columns import EXPECTED, Columns, columns_by_name, columns_by_position, stated_columns
+from nbfnet.graph.reading.columns import (
+    EXPECTED,
+    Columns,
+    columns_by_name,
+    columns_by_position,
+    may_have_other_roles,
+    stated_columns,
+)
 from nbfnet.graph.reading.header import is_header
 from nbfnet.graph.reading.opening import LONGEST_LINE, is_gzip_name, open_text
-from nbfnet.graph.reading.roles import may_have_other_roles
 
 TAB, COMMA, SEMICOLON, BAR, SPACE = "\t", ",", ";", "|", " "
 _SAMPLE_LINES = 200

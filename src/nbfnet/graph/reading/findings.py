@@ -1,8 +1,8 @@
-"""Finding: what was found odd in a source while it was read, what was done about it, and how to mend it."""
+"""Finding: what was odd about a source when it was read, what was done about it, and how to fix it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -54,3 +54,16 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 def joined(words: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _by_row(rows: Sequence[int]) -> tuple[int, ...]:
+    return tuple(row + 1 for row in rows)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A file or an object, and the lines of its rows; rows count from 0, and a source without lines counts from 1."""
+
+    file: str
+    lines: Callable[[Sequence[int]], tuple[int, ...]] = _by_row
+    first_line: int = 1  # the first that is neither blank nor a comment

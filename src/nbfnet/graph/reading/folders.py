@@ -12,7 +12,6 @@ import numpy as np
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.reading.findings import Finding, counted
-from nbfnet.graph.reading.line_search import place_of
 from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.opening import numbered_lines
 from nbfnet.graph.reading.read import (
@@ -20,6 +19,7 @@ from nbfnet.graph.reading.read import (
     SourceOptions,
     kind_of_file,
     label_entities,
+    place_of,
     read_part,
 )
 from nbfnet.graph.reading.side_files import read_labels, read_types

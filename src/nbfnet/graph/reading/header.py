@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbfnet.graph.database import execute
-from nbfnet.graph.reading.columns import Columns, columns_by_name, is_relation_word, names_every_column
+from nbfnet.graph.reading.columns import (
+    Columns,
+    columns_by_name,
+    is_number,
+    is_relation_word,
+    names_every_column,
+)
 from nbfnet.graph.reading.findings import Finding, Severity
 from nbfnet.graph.reading.opening import lines_of, open_text
 
@@ -86,15 +92,6 @@ def announce_header(table: TripletTable, part: str, cells: Sequence[str], taken:
     remedy = "--no-header reads it as a fact" if taken else "if it names the columns, give --header"
     origin = table.origins[part]
     table.findings.append(Finding("header", what, origin.file, (origin.first_line,), 1, remedy, severity))
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell is a number as Python writes it."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _has_title(first: Sequence[str], relation: str) -> bool:

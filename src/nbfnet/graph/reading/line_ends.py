@@ -64,7 +64,7 @@ def _report_lone_returns(table: TripletTable, lines: RowLines) -> None:
                 if len(first) == FEW:
                     break
     what = f"{counted(lines.lone_returns, 'carriage return')} without a line feed, each read as the end of a line"
-    remedy = "end all lines in the same way; if they belong to names, take them out"
+    remedy = "end all lines in the same way; if they belong to names, remove them"
     finding = Finding("line ends", what, str(lines.path), tuple(first), lines.lone_returns, remedy, "important")
     table.findings.append(finding)
 
@@ -75,8 +75,8 @@ def _report_inner_marks(table: TripletTable, part: str, lines: RowLines) -> None
     query = f"SELECT rowid FROM triplet WHERE part = ? AND ({marked}) ORDER BY rowid"
     rows = [row for (row,) in execute(table.connection, query, [part]).fetchall()]
     if rows:
-        what = f"a byte order mark (U+FEFF), which nobody can see, begins a name of {counted(len(rows), 'line')}"
-        remedy = "take it out of the file: with it and without it are two names"
+        what = f"a byte order mark (U+FEFF), which is invisible, begins a name in {counted(len(rows), 'line')}"
+        remedy = "remove it from the file: with it and without it are two names"
         where = table.lines(part, rows[:FEW])
         finding = Finding("byte order mark", what, str(lines.path), where, len(rows), remedy, "important")
         table.findings.append(finding)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from nbfnet.errors import GraphFormatError, MissingExtraError
-from nbfnet.graph.reading.findings import FEW, Finding, counted
+from nbfnet.graph.reading.findings import FEW, Finding, Origin, counted
 from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.opening import lines_of, open_bytes
-from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.triplet_table import TripletTable
 from nbfnet.progress import stage
 

@@ -19,13 +19,13 @@ from nbfnet.graph.reading.columns import (
     columns_by_name,
     columns_by_position,
     columns_of_table,
+    find_roles,
     skipped_columns,
     stated_columns,
 )
+from nbfnet.graph.reading.findings import Origin
 from nbfnet.graph.reading.networks import NamedEdges, from_hetero_data, from_networkx, from_pyg_data
-from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.parquet import check_rows
-from nbfnet.graph.reading.roles import find_roles
 from nbfnet.graph.reading.triplet_table import IndexedTriplets, TripletTable
 
 _GIVE = "give a path, a list of tuples, a NumPy array, a pandas, Polars or Arrow table, a networkx or PyG graph"

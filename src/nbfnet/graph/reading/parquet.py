@@ -9,11 +9,16 @@ import duckdb
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import execute
-from nbfnet.graph.reading.columns import SKIPPED, Columns, columns_by_name, columns_of_table, skipped_columns
-from nbfnet.graph.reading.findings import FEW, Finding, counted
+from nbfnet.graph.reading.columns import (
+    SKIPPED,
+    Columns,
+    columns_by_name,
+    columns_of_table,
+    find_roles,
+    skipped_columns,
+)
+from nbfnet.graph.reading.findings import FEW, Finding, Origin, counted
 from nbfnet.graph.reading.opening import plain_name
-from nbfnet.graph.reading.origin import Origin
-from nbfnet.graph.reading.roles import find_roles
 from nbfnet.graph.reading.triplet_table import TripletTable
 
 
@@ -62,7 +67,7 @@ def check_rows(table: TripletTable, part: str, skip_bad_rows: bool) -> None:
         table.drop_bad_rows(part)
         count = table.skipped - before
         what = f"{counted(count, 'bad row')}: a name is empty, or a weight is not a number of at least 0"
-        remedy = "mend the rows, or leave them out with --skip-bad-lines"
+        remedy = "fix the rows, or leave them out with --skip-bad-lines"
         table.findings.append(Finding("bad lines", what, file, lines, count, remedy, "note"))
     if table.count(part) == 0:
         raise GraphFormatError("there is no edge", file=file, remedy="give at least one edge")
@@ -78,7 +83,7 @@ def _bad_row(table: TripletTable, part: str, bad: int) -> GraphFormatError:
         f"row {1 + bad - table.first_row[part]}: {what}",
         file=table.origins[part].file,
         text=text,
-        remedy="mend the row, or leave bad rows out with --skip-bad-lines (in Python skip_bad_lines=True)",
+        remedy="fix the row, or leave bad rows out with --skip-bad-lines (in Python skip_bad_lines=True)",
     )
 
 

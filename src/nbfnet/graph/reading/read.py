@@ -8,10 +8,13 @@ from typing import Literal, TypedDict, Unpack
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.reading.dialect import detect_dialect
+from nbfnet.graph.reading.names import BLANKS
 from nbfnet.graph.reading.ntriples import read_ntriples
 from nbfnet.graph.reading.objects import read_object
 from nbfnet.graph.reading.option_check import check_options
 from nbfnet.graph.reading.parquet import read_parquet
+from nbfnet.graph.reading.records import records
 from nbfnet.graph.reading.side_files import SideFile, read_labels, read_types
 from nbfnet.graph.reading.text import read_text
 from nbfnet.graph.reading.triplet_table import TripletTable
@@ -60,7 +63,7 @@ def read(
         options: what should not be detected (``ReadOptions``), and whether bad lines are skipped.
 
     Raises:
-        GraphFormatError: names the file, the line, its text and the way out.
+        GraphFormatError: names the file, the line, its text and what to do.
 
     >>> graph = read([("Lyon", "in country", "France"), ("France", "capital", "Paris")])
     >>> graph
@@ -162,3 +165,18 @@ def label_entities(
     """Attach readable labels: those that were given first, then those found in the data."""
     merged = {**found, **(read_labels(labels, encoding) if labels else {})}
     return entities.with_labels(merged) if merged else entities
+
+
+def place_of(origin: Path | str, *names: str, **options: Unpack[ReadOptions]) -> str:
+    """The place of what has all these names, in words: a file's path, and the first such line where it is text.
+
+    The options are those that the file was read with.
+    """
+    if not (isinstance(origin, Path) and origin.is_file() and kind_of_file(origin) == "text"):
+        return str(origin)
+    columns, encoding = options.get("columns"), options.get("encoding")
+    delimiter = options.get("delimiter") or detect_dialect(origin, columns=columns, encoding=encoding).delimiter
+    for line, _, cells in records(origin, delimiter, encoding):
+        if {*names} <= {cell.strip(BLANKS) for cell in cells}:
+            return f"{origin}, line {line}"
+    return str(origin)

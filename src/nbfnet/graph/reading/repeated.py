@@ -27,10 +27,10 @@ def find_repeated(table: TripletTable, part: str, triplets: Triplets, num_nodes:
     lines = table.lines(part, _rows(table, part, _repeats(keys, again)))
     if kind == "homogeneous":
         what = f"{counted(len(again), 'edge is', 'edges are')} listed again"
-        remedy = "a split counts each edge once; take the repeated lines out"
+        remedy = "a split counts each edge once; remove the repeated lines"
     else:
         what = f"{counted(len(again), 'fact is', 'facts are')} listed again"
-        remedy = "each counts as often as it is listed; take the repeated lines out"
+        remedy = "each counts as often as it is listed; remove the repeated lines"
     severity: Severity = "note" if kind == "homogeneous" else "important"
     table.findings.append(Finding("duplicates", what, table.origins[part].file, lines, len(again), remedy, severity))
 

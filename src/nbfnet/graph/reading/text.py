@@ -10,9 +10,9 @@ import duckdb
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import execute
-from nbfnet.graph.reading.columns import SKIPPED, Columns, names_every_column, skipped_columns
+from nbfnet.graph.reading.columns import SKIPPED, Columns, find_roles, names_every_column, skipped_columns
 from nbfnet.graph.reading.dialect import SPACE, TAB, Dialect, detect_dialect
-from nbfnet.graph.reading.findings import Finding, counted
+from nbfnet.graph.reading.findings import Finding, Origin, counted
 from nbfnet.graph.reading.header import announce_header, settle_header
 from nbfnet.graph.reading.line_ends import report_line_ends
 from nbfnet.graph.reading.names import BLANKS
@@ -25,12 +25,10 @@ from nbfnet.graph.reading.opening import (
     is_gzip_name,
     plain_name,
 )
-from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.records import Record, RowLines, records
-from nbfnet.graph.reading.roles import find_roles
 from nbfnet.graph.reading.triplet_table import TripletTable
 
-_SKIP = "mend the line, or leave bad lines out with --skip-bad-lines"
+_SKIP = "fix the line, or leave bad lines out with --skip-bad-lines"
 _MEANING = {
     "MISSING COLUMNS": "too few columns",
     "TOO MANY COLUMNS": "too many columns",
@@ -218,7 +216,7 @@ def _report_faults(table: TripletTable, lines: RowLines, faults: list[tuple[Reco
         here = len(found) + (count - len(faults) if i == len(by_fault) - 1 else 0)
         what = f"{counted(here, 'bad line')}: {fault}; the first reads {found[0].text[:120]!r}"
         places = tuple(record.line for record in found)
-        remedy = STATE_ENCODING if fault == NOT_UTF8 else "mend the lines, or leave them out with --skip-bad-lines"
+        remedy = STATE_ENCODING if fault == NOT_UTF8 else "fix the lines, or leave them out with --skip-bad-lines"
         table.findings.append(Finding("bad lines", what, str(lines.path), places, here, remedy, "note"))
 
 

@@ -14,9 +14,8 @@ from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import connect, execute
 from nbfnet.graph.graph import Kind
 from nbfnet.graph.reading.columns import ROLES, SKIPPED, Columns
-from nbfnet.graph.reading.findings import Finding, Severity, counted
+from nbfnet.graph.reading.findings import Finding, Origin, Severity, counted
 from nbfnet.graph.reading.names import find_similar_names, strip_names
-from nbfnet.graph.reading.origin import Origin
 from nbfnet.graph.reading.repeated import find_directions, find_repeated
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -155,7 +154,7 @@ class TripletTable:
         what = f"spaces around the names of {counted(count, 'line')}, which were stripped"
         # Spaces on most lines are how the file is written, such as 'a, b, c'; on a few they are slips.
         severity: Severity = "note" if 2 * count > self.count(part) else "important"
-        remedy = "take them out of the file too: other programs keep them"
+        remedy = "remove them from the file too: other programs keep them"
         lines = self.lines(part, rows)
         self.findings.append(Finding("spaces", what, self.origins[part].file, lines, count, remedy, severity))
 

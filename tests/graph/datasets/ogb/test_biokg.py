@@ -13,7 +13,7 @@ import torch
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.datasets.ogb import read_biokg
-from nbfnet.graph.datasets.statistics import Statistics, count_dataset
+from nbfnet.graph.datasets.registry_entry import Statistics, count_dataset
 
 TYPES = {"disease": ["C1", "C2"], "drug": ["CID1"], "protein": ["7", "8", "9"], "sideeffect": ["C1"]}
 NEGATIVES = 4

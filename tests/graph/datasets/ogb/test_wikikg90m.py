@@ -8,7 +8,7 @@ import torch
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.datasets.ogb import read_wikikg90m, wikikg90m
-from nbfnet.graph.datasets.statistics import Statistics, count_dataset
+from nbfnet.graph.datasets.registry_entry import Statistics, count_dataset
 
 ENTITIES, RELATIONS, TRIPLETS, LINKS, CANDIDATES = 50, 7, 1000, 20, 11
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +13,71 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.datasets.ogb.given import GivenNegatives
 from nbfnet.graph.datasets.ogb.plain_load import load_plain
-from nbfnet.graph.datasets.ogb.typed_entities import TypedEntities, read_names
-from nbfnet.graph.graph import Dataset, Graph
+from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+
+_ENDING = "_entidx2name.csv.gz"
+
+
+class TypedEntities:
+    """The entities of every type, in the alphabetical order of the types.
+
+    An entity is named ``type:name``, for a disease and a side effect may share a name; its label is the name.
+    """
+
+    def __init__(self, names: dict[str, list[str]]) -> None:
+        self.names = names
+        self.type_ids = {kind: index for index, kind in enumerate(names)}
+        self.counts: Int64 = np.array([len(of_type) for of_type in names.values()], dtype=np.int64)  # (type,)
+        self.offsets: Int64 = np.cumsum(self.counts) - self.counts  # (type,) the id of the first of each
+
+    @classmethod
+    def read(cls, mapping: Path) -> TypedEntities:
+        """Read the tables ``TYPE_entidx2name.csv.gz`` of a folder."""
+        files = sorted(mapping.glob("*" + _ENDING))
+        if not files:
+            raise GraphFormatError(f"holds no *{_ENDING} file", file=mapping, remedy="get the dataset again")
+        return cls({file.name.removesuffix(_ENDING): read_names(file) for file in files})
+
+    def vocabulary(self) -> Vocabulary:
+        """All entities, the types one after the other."""
+        named = [(f"{kind}:{name}", name) for kind, of_type in self.names.items() for name in of_type]
+        return Vocabulary.of((name for name, _ in named), labels=dict(named))
+
+    def types(self) -> EntityTypes:
+        """The type of each entity."""
+        of_entity = np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)
+        return EntityTypes(Vocabulary.of(self.names, role="entity type"), of_entity)
+
+
+def read_names(file: Path) -> list[str]:
+    """The names of a table ``index,name`` with one line of heading, by index."""
+    names: dict[int, str] = {}
+    try:
+        with gzip.open(file, "rt", encoding="utf-8", newline="") as stream:
+            rows = csv.reader(stream)
+            next(rows, None)
+            for index, name in rows:
+                names[int(index)] = name
+    except FileNotFoundError as error:
+        raise GraphFormatError("is missing", file=file, remedy="get the dataset again, with all its files") from error
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
+        what = f"is not a table of an index and a name: {error}"
+        raise GraphFormatError(what, file=file, remedy="get the dataset again") from error
+    if sorted(names) != list(range(len(names))):
+        what = f"should number its {len(names):,} names from 0 without a gap"
+        raise GraphFormatError(what, file=file, remedy="get the dataset again")
+    return [names[index] for index in range(len(names))]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenNegatives:
+    """Wrong heads and wrong tails for each link (u, q, v), as ids of the dataset's entities."""
+
+    head: Int32  # (query, negative) to rank u among, given q and v
+    tail: Int32  # (query, negative) to rank v among, given u and q
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,4 +184,4 @@ class _SplitFile:
             raise self._wrong(f"field {field!r}, row {row}: id {ids[outside][0]} does not exist")
 
     def _wrong(self, what: str) -> GraphFormatError:
-        return GraphFormatError(what, file=self.file, remedy="get the dataset anew")
+        return GraphFormatError(what, file=self.file, remedy="get the dataset again")

@@ -21,7 +21,7 @@ def load_plain(file: Path) -> Any:
     import torch  # heavy, and only this function needs it
 
     if not file.is_file():
-        raise GraphFormatError("is missing", file=file, remedy="get the dataset anew, with all its files")
+        raise GraphFormatError("is missing", file=file, remedy="get the dataset again, with all its files")
     try:
         with torch.serialization.safe_globals(_integer_arrays()):
             return torch.load(file, map_location="cpu", weights_only=True)
@@ -31,10 +31,10 @@ def load_plain(file: Path) -> Any:
         raise GraphFormatError(
             f"was refused: it holds {named or 'something'} where only integers and text may be",
             file=file,
-            remedy="do not open it with anything else; get the dataset anew from its publisher",
+            remedy="do not open it with anything else; get the dataset again from its publisher",
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
-        raise GraphFormatError(f"is damaged: {error}", file=file, remedy="get the dataset anew") from error
+        raise GraphFormatError(f"is damaged: {error}", file=file, remedy="get the dataset again") from error
 
 
 def _integer_arrays() -> list[Callable[..., object] | tuple[Callable[..., object], str]]:
@@ -58,5 +58,5 @@ def _integer_dtype(code: str, *_: object) -> np.dtype[Any]:
     """`numpy.dtype`, for integers and truth values alone: an array of objects could hold anything."""
     dtype = np.dtype(str(code), copy=True)  # a copy, for its byte order is set next
     if dtype.kind not in "iub":
-        raise pickle.UnpicklingError(f"GLOBAL numpy.dtype({code!r}) is no integer")
+        raise pickle.UnpicklingError(f"GLOBAL numpy.dtype({code!r}) is not an integer")
     return dtype

@@ -11,14 +11,36 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.datasets.ogb.given import TailCandidates
 from nbfnet.graph.datasets.ogb.plain_load import load_plain
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.graph.triplets import Int32, Triplets
+from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
 BLOCK = 1 << 22  # rows that are checked and copied at a time
-_ANEW = "get the dataset anew"
+_ANEW = "get the dataset again"
+
+
+@dataclass(frozen=True, eq=False)
+class TailCandidates:
+    """Tails for each link (u, q, v), the true one among them; they stay on disk until they are asked for."""
+
+    candidates: npt.NDArray[np.integer[Any]]  # (query, candidate)
+    answer: Int64  # (query,) the column of v
+    num_nodes: int
+    file: Path  # where the candidates are, to name it when they are wrong
+
+    def negatives(self, queries: Int64) -> Int32:
+        """The wrong tails of some links: (query, candidate - 1)."""
+        rows = np.asarray(self.candidates[queries])
+        if rows.size and (rows.min() < 0 or rows.max() >= self.num_nodes):
+            raise GraphFormatError(
+                f"names entities {rows.min()}..{rows.max()}, but there are only 0..{self.num_nodes - 1}",
+                file=self.file,
+                remedy="get the dataset again",
+            )
+        wrong = np.ones(rows.shape, dtype=np.bool_)
+        wrong[np.arange(len(rows)), self.answer[queries]] = False
+        return rows[wrong].reshape(len(rows), rows.shape[1] - 1).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +125,7 @@ def _open(file: Path, dimensions: int) -> npt.NDArray[np.integer[Any]]:
     try:
         array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
-        raise GraphFormatError("is missing", file=file, remedy="get the dataset anew, with all its files") from error
+        raise GraphFormatError("is missing", file=file, remedy="get the dataset again, with all its files") from error
     except (OSError, EOFError, ValueError) as error:
         raise GraphFormatError(f"cannot be read as an array: {error}", file=file, remedy=_ANEW) from error
     if array.dtype.kind not in "iu" or array.ndim != dimensions:
