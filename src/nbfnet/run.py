@@ -94,17 +94,7 @@ class Run:
         return cls(made, config, dataset)
 
     @classmethod
-    def resume(
-        cls,
-        folder: str | Path,
-        source: object,
-        /,
-        *tables: Table,
-        types: Mapping[str, str] | str | Path | None = None,
-        paper_split: bool = False,
-        team: Team = ALONE,
-        **origin: str,
-    ) -> Self:
+    def resume(cls, folder: str | Path, source: object, /, *tables: Table, team: Team = ALONE, **options: Any) -> Self:
         """A run folder whose training continues from its last checkpoint; one that does not exist yet is begun.
 
         Arguments are those of ``begin``. The source must be the same; the tables may change only what does not change
@@ -113,8 +103,8 @@ class Run:
         path, exists = Path(folder), Path(folder).exists()
         team.wait()  # all must have looked before the leader makes the folder
         if not exists:
-            return cls.begin(path, source, *tables, types=types, paper_split=paper_split, team=team, **origin)
-        dataset = _load(source, stated_config(path, *tables), types, paper_split)
+            return cls.begin(path, source, *tables, team=team, **options)
+        dataset = _load(source, stated_config(path, *tables), **options)
         opened, config = resume(path, dataset, *tables)
         return cls(opened, config, dataset)
 
@@ -356,7 +346,14 @@ def train(
     return Run.open(path)
 
 
-def _load(source: object, config: Config, types: Mapping[str, str] | str | Path | None, paper_split: bool) -> Dataset:
+def _load(
+    source: object,
+    config: Config,
+    /,
+    types: Mapping[str, str] | str | Path | None = None,
+    paper_split: bool = False,
+    **origin: str,
+) -> Dataset:
     """What to learn, once it is known that the device is there: reading may take long."""
     check_device(config.training.device)
     options: dict[str, Any] = {} if types is None else {"types": types}

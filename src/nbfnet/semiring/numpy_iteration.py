@@ -20,34 +20,26 @@ def iterate(
     tolerance: float,
 ) -> tuple[Float64, bool]:
     """H (source, node) after some iterations, and whether the last one changed nothing by more than the tolerance."""
+    plus = semiring.summation.operator
+
+    def solve(chunk: Int32) -> tuple[Float64, bool]:
+        boundary = np.full((edges.csr.num_nodes, len(chunk)), semiring.zero)  # (node, source)
+        boundary[chunk, np.arange(len(chunk))] = semiring.one
+        h, settled = boundary, False
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that diverges is reported by the caller
+            for _ in range(iterations):
+                messages = edges.messages(semiring, h[edges.csr.source], slice(None), factor)
+                following = plus(sum_rows(messages, edges.csr.degree, plus, semiring.zero), boundary)
+                settled = _has_settled(following, h, semiring, tolerance)
+                h = following
+                if settled:
+                    break
+        return h, settled
+
     at_once = max(1, _MESSAGES_AT_ONCE // max(1, edges.csr.num_edges))
-    chunks = [sources[first : first + at_once] for first in range(0, len(sources), at_once)]
-    solved = [_iterate_chunk(edges, chunk, semiring, factor, iterations, tolerance) for chunk in chunks]
+    solved = [solve(sources[first : first + at_once]) for first in range(0, len(sources), at_once)]
     scores = np.concatenate([np.empty((0, edges.csr.num_nodes)), *[h.T for h, _ in solved]])
     return scores, all(settled for _, settled in solved)
-
-
-def _iterate_chunk(
-    edges: WeightedEdges,
-    sources: Int32,
-    semiring: Semiring,
-    factor: Factor | None,
-    iterations: int,
-    tolerance: float,
-) -> tuple[Float64, bool]:
-    boundary = np.full((edges.csr.num_nodes, len(sources)), semiring.zero)  # (node, source)
-    boundary[sources, np.arange(len(sources))] = semiring.one
-    h, settled = boundary, False
-    with np.errstate(over="ignore", invalid="ignore"):  # a sum that diverges is reported by the caller
-        for _ in range(iterations):
-            messages = edges.messages(semiring, h[edges.csr.source], slice(None), factor)
-            sums = sum_rows(messages, edges.csr.degree, semiring.summation.operator, semiring.zero)
-            following = semiring.summation.operator(sums, boundary)
-            settled = _has_settled(following, h, semiring, tolerance)
-            h = following
-            if settled:
-                break
-    return h, settled
 
 
 def _has_settled(following: Float64, h: Float64, semiring: Semiring, tolerance: float) -> bool:
