@@ -21,8 +21,8 @@ from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.explainer import explain_named
-from nbfnet.explanation.explanation import Asked, Explanation
-from nbfnet.explanation.rules import RuleOrder, Rules, rules_of
+from nbfnet.explanation.explanation import Asked, Explanation, RuleOrder
+from nbfnet.explanation.rules import Rules, rules_of
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.extension import with_facts
 from nbfnet.graph.graph import Dataset, Graph

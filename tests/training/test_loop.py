@@ -204,7 +204,7 @@ def test_ctrl_c_at_any_line(learn, outcome, tmp_path, graph_of, rows_of, dataset
             except KeyboardInterrupt:
                 stopped += 1
             assert not list(path.glob("*.part"))
-            learn(path, dataset)
+            learn(path, dataset, **({} if path.exists() else options))
             assert outcome(path) == expected, f"stopped at line {at} of {lines.count}"
     finally:
         signal.signal(signal.SIGINT, before)

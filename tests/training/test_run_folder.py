@@ -222,7 +222,7 @@ def test_a_draft_that_a_killed_process_left_is_removed(knowledge, config, tmp_pa
     left, held, foreign = (tmp_path / f".run-{letter * 8}" for letter in "abc")
     for folder in (left, held):
         (folder / "draft" / "data").mkdir(parents=True)
-    foreign.mkdir()
+    (foreign / "something else").mkdir(parents=True)
     with alone_in(held, wait=False):
         RunFolder.create(tmp_path / "run", knowledge, config)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [held.name, foreign.name, "run"]

@@ -9,7 +9,7 @@ import typer
 from nbfnet.cli.options import Facts, Json, RunArgument, Seed, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
 from nbfnet.cli.sources import open_run
-from nbfnet.explanation.rules import RuleOrder
+from nbfnet.explanation.explanation import RuleOrder
 
 Relation = Annotated[
     str | None,

@@ -16,20 +16,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from nbfnet.errors import ExplanationError
 from nbfnet.explanation.explainer import explain_fact, find_relation
-from nbfnet.explanation.explanation import Explanation
+from nbfnet.explanation.explanation import Explanation, RuleOrder
 from nbfnet.explanation.path import ExplainedPath, PathEdge
 from nbfnet.graph.graph import Graph
 from nbfnet.prediction.patterns import Pattern, PatternPairs, Step
 from nbfnet.prediction.predictor import Member
 from nbfnet.tables import data_frame, html_table
 
-RuleOrder = Literal["support", "confidence", "lift"]
 _ADDS = 0.1  # of the joint drop
 
 
