@@ -46,8 +46,7 @@ from nbfnet.config import ModelConfig, TrainingConfig
 from nbfnet.distributed import gather_team
 from nbfnet.evaluation.filtering import RankingProtocol
 from nbfnet.evaluation.ranks import rank_links
-from nbfnet.evaluation.evaluator import _score_pairs
-from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.evaluation.scorer import NetworkScorer, score_in_batches
 from nbfnet.graph.loading import load
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.training.batches import make_batches
@@ -74,7 +73,8 @@ with gather_team() as team:
         found.append([ranks.better, ranks.tied, ranks.negatives])
     else:
         pairs = np.arange(graph.num_nodes, dtype=np.int32)
-        found.append([_score_pairs(scorer, pairs[::-1].copy(), pairs, 3, lambda share: None, team)])
+        asked = pairs[::-1].copy(), np.zeros_like(pairs), pairs[:, None]
+        found.append([score_in_batches(scorer, *asked, 3, team, lambda share: None)])
 with open(f"{out}-{team.rank}", "wb") as file:
     pickle.dump(found, file)
 """

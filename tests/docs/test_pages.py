@@ -77,7 +77,7 @@ def test_what_is_missing_is_seen() -> None:
         "message.py",
         "model/gone.py",
     }
-    assert missing_files("`cli`: `output.py`, `native/fused_*.hpp`, `native/gone_*.hpp`") == {"native/gone_*.hpp"}
+    assert missing_files("`cli`: `output.py`, `native/fused/*.hpp`, `native/gone_*.hpp`") == {"native/gone_*.hpp"}
 
 
 def test_commands_that_are_only_parsed(parse_command: Callable[[list[str]], None]) -> None:
