@@ -232,7 +232,7 @@ def test_malformed_queries_leave_nothing(nbfnet, run, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_killed_and_called_again(nbfnet, run, queries, tmp_path):
-    queries.write_text(queries.read_text(encoding="utf-8") * 12, encoding="utf-8")
+    queries.write_text(queries.read_text(encoding="utf-8") * 4, encoding="utf-8")
     file, progress, whole = tmp_path / "a.csv", tmp_path / "a.csv.progress", tmp_path / "whole.csv"
     arguments = ["predict", run, "--queries", queries, "-k", 3]
     command = [sys.executable, "-m", "nbfnet", *map(str, arguments), "-o", str(file)]
@@ -259,6 +259,8 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
     file, progress = tmp_path / "a.jsonl", tmp_path / "a.jsonl.progress"
     base = tmp_path / "run"
     shutil.copytree(run, base)
+    few = queries.read_text(encoding="utf-8").split("\n")[:12]
+    queries.write_text("".join(f"{line}\n" for line in few), encoding="utf-8")
 
     assert nbfnet("predict", base, "--queries", queries, "-o", tmp_path / "b.jsonl").code == 0
     rows = (tmp_path / "b.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
