@@ -65,6 +65,15 @@ def test_packages_import_only_what_stands_before_them() -> None:
     assert violations(ROOT) == []
 
 
+def test_nothing_imports_what_only_unix_has() -> None:
+    unix = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+    for file in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None) or ""}
+                assert not {name.partition(".")[0] for name in names} & unix, f"{file}, line {node.lineno}"
+
+
 @pytest.mark.parametrize(
     ("file", "source"),
     [
