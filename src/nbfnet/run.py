@@ -262,9 +262,9 @@ class Run:
             team: processes that share the work; each gets the result of all.
         """
         if facts is not None and queries is None:
-            raise EvaluationError("--facts gives another graph: give the links to ask on it as well, with --queries")
+            raise EvaluationError("--facts (facts=) needs links to evaluate as well: give --queries (queries=)")
         if queries is not None and split == "valid":
-            raise EvaluationError("--queries takes the place of the run's own links: leave out --split valid")
+            raise EvaluationError("--queries (queries=) replaces the run's own links: leave out --split valid")
         dataset = self.dataset if queries is None else links_to_ask(self.dataset, facts, queries)
         device, graph = device_of(self.config), facts_of(dataset, split)
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)

@@ -112,9 +112,7 @@ def predict(
         asked = list(enumerate(read_queries(queries, run.graph), start=1))
         for number, query in asked if wanted.restricts_entities else ():
             if query.relation is None:
-                raise QueryError(
-                    f"query {number} asks for a relation, and types, candidates and --seen choose entities"
-                )
+                raise QueryError(f"query {number} asks for a relation; --type, --candidates and --seen choose entities")
     if output is None:
         answers = run.ask(head, relation, tail, wanted)
         rows = _rows(run, answers, reasons)

@@ -77,7 +77,9 @@ def _rank(predictor: Predictor, u: int | None, q: int | None, v: int | None, wan
     graph = predictor.graph
     if u is not None and v is not None:
         if wanted.restricts_entities:
-            raise QueryError("a relation is asked, and types, candidates and --seen choose entities: leave them out")
+            raise QueryError(
+                "the query asks for a relation: leave out types, candidates and seen, which choose entities"
+            )
         return predictor.relations(u, v, wanted.k, exclude_known=wanted.exclude_known)
     assert q is not None
     source = u if u is not None else v
@@ -104,7 +106,7 @@ def _possible(predictor: Predictor, relation: int, wanted: Wanted) -> Mask | Non
         return None
     possible: Mask = np.logical_and.reduce(masks)
     if not possible.any():
-        raise QueryError("no entity fits all of the given types, candidates and --seen: give fewer of them")
+        raise QueryError("no entity fits all of types, candidates and seen: give fewer of them")
     return possible
 
 

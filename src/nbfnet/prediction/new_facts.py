@@ -45,7 +45,7 @@ def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Datas
     asked = on_known_relations(_read(links, learned.train), learned.train, origin)
     graph = learned.train if facts is None else new_graph(facts, learned.train)
     for name in asked.entities:
-        if name not in learned.train.entities and name not in graph.entities:
+        if name not in learned.train.entities:
             _find(name, graph, origin)
     graph = with_entities(graph, asked.entities)
     entity, given = graph.entities.ids(asked.entities), asked.triplets
@@ -67,10 +67,8 @@ def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Grap
         EvaluationError: a relation is not among them, or the graph is of another kind.
     """
     if graph.kind != learned.kind:
-        raise EvaluationError(
-            f"{origin}: this is a {graph.kind} graph, the network learned from a {learned.kind} one; "
-            "give facts with the same columns"
-        )
+        what = f"this is a {graph.kind} graph, the network learned from a {learned.kind} one"
+        raise EvaluationError(what, file=origin, remedy="give facts with the same columns")
     try:
         return renumber_relations(graph, learned.relations)
     except UnknownNameError as error:
@@ -105,4 +103,4 @@ def _find(name: str, graph: Graph, origin: Path | str) -> int:
 
 
 def _unknown(error: UnknownNameError, origin: Path | str, remedy: str) -> EvaluationError:
-    return EvaluationError(f"{place_of(origin, error.name)}: {error}\n  what to do: {remedy}")
+    return EvaluationError(str(error), file=place_of(origin, error.name), remedy=remedy)

@@ -155,8 +155,9 @@ def _check_relations(graph: Graph, part: str, links: Triplets, entities: Vocabul
         shown = ", ".join(repr(name) for name in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
         first = int(np.argmin(known))
         head, tail = (entities.label(int(ends[first])) for ends in (links.head, links.tail))
-        raise TrainingError(
+        what = (
             f"{graph.name}: {np.count_nonzero(~known)} {part} links have a relation that no training fact has: "
-            f"{shown}; the first is {head!r}, {graph.relations.label(int(links.relation[first]))!r}, {tail!r}\n"
-            "  what to do: leave these links out, or move some of them to the training facts; no network can learn them"
+            f"{shown}; the first is {head!r}, {graph.relations.label(int(links.relation[first]))!r}, {tail!r}"
         )
+        remedy = "leave these links out, or move some of them to the training facts; no network can learn them"
+        raise TrainingError(what, remedy=remedy)
