@@ -289,3 +289,20 @@ def test_the_damaged_file_of_the_data_is_named(path):
     (path / "data" / "train" / "relation.npy").write_bytes(content)
     with pytest.raises(RunFolderError, match=r"train/relation\.npy is not what was written"):
         RunFolder.open(path).dataset()
+
+
+def test_the_graph_is_hashed_only_where_its_files_were_touched(path, tmp_path, monkeypatch):
+    hashed = []
+
+    def count(dataset):
+        hashed.append(dataset.name)
+        return fingerprint(dataset)
+
+    monkeypatch.setattr("nbfnet.training.run_folder.fingerprint", count)
+    RunFolder.open(path).dataset()
+    shutil.move(path, tmp_path / "moved")
+    RunFolder.open(tmp_path / "moved").dataset()
+    assert hashed == []
+    (tmp_path / "moved" / "data" / "train" / "head.npy").touch()
+    RunFolder.open(tmp_path / "moved").dataset()
+    assert len(hashed) == 1
