@@ -25,6 +25,4 @@ def test_docstring_examples(name):
 
 def test_the_readme_command_is_what_is_checked():
     assert f"\n    {TEST_COMMAND}\n" in (ROOT / "README.md").read_text(encoding="utf-8")
-    install, test = TEST_COMMAND.split(" && ")
-    checked = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert checked.index(install) < checked.index(test)
+    assert f"\n{TEST_COMMAND}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
