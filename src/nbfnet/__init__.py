@@ -1,6 +1,7 @@
 """Link prediction by paths: any graph in, named answers with reasons out."""
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from nbfnet.errors import NbfnetError
@@ -33,6 +34,11 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# A thread that waits for another spins for a moment, then sleeps. GCC's runtime would spin for milliseconds, and beside
+# other programs a step would take several times longer. It is read when PyTorch is loaded.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 _HOMES = {
     "Aggregate": "operators.aggregate",

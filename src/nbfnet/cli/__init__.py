@@ -29,7 +29,7 @@ COMMANDS = {
     "predict": "Name the best answers to a query.",
     "explain": "Show the paths that make a network believe in a link.",
     "rules": "Show the rules that a network relies on for a relation.",
-    "serve": "Serve a network as a page and as a JSON API.",
+    "serve": "Serve a trained network as a page and as a JSON API.",
     "info": "Show a run's parameters, configuration, metrics and graph.",
     "reproduce": "Run an experiment, and print its result beside the paper's.",
 }
