@@ -56,9 +56,11 @@ source, out = sys.argv[1:]
 graph = load(source).train
 found = []
 with gather_team() as team:
-    for batch_size, temperature in ((16, None), (7, 0.5), (1, None), (1000, 1.0)):
+    loss = "binary" if graph.kind == "homogeneous" else "softmax"
+    cases = ((16, None, "binary"), (7, 0.5, "binary"), (1, None, loss), (1000, 1.0, "binary"), (19, None, loss))
+    for batch_size, temperature, loss in cases:
         torch.manual_seed(0)
-        config = TrainingConfig(batch_size=batch_size, negatives=4, temperature=temperature)
+        config = TrainingConfig(batch_size=batch_size, negatives=4, temperature=temperature, loss=loss)
         model = ModelConfig(dim=4, layers=2, hidden=(4,), symmetric=graph.kind == "homogeneous")
         network = NeuralBellmanFordNetwork(model, graph.num_relation_ids).double()
         optimization, epochs = Optimization(network, graph, config, team), make_batches(graph, config)
@@ -82,14 +84,14 @@ with open(f"{out}-{team.rank}", "wb") as file:
 
 @pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
 def test_gradients_and_ranks_of_a_team(kind, commands, small, tmp_path):
-    """Batches of 16, of 7 with an odd last one, of a single link, and one of everything."""
+    """Batches of 16, of 7 with an odd last one, of a single link, and one of everything; both losses."""
     script = tmp_path / "gradients.py"
     script.write_text(GRADIENTS)
     assert commands.run(getattr(small, kind), tmp_path / "alone", script=script).err == ""
     team = commands.run_team(2, getattr(small, kind), tmp_path / "team", script=script)
     assert [ended.code for ended in team] == [0, 0], team
     expected, *members = (np.load(tmp_path / name, allow_pickle=True) for name in ("alone-0", "team-0", "team-1"))
-    assert len(expected) == 8
+    assert len(expected) == 10
     for member in members:
         for left, right in zip(expected[:-1], member[:-1], strict=True):
             assert left[0] == pytest.approx(right[0], rel=1e-12)

@@ -14,6 +14,7 @@ from nbfnet.regular_files import is_special
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]  # scores are divided by it, in single precision
+Share = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 CountOrZero = Annotated[int, Field(ge=0, lt=2**31)]
 _DEEPEST = 10  # tables within tables; a configuration has two
@@ -61,14 +62,31 @@ class TrainingConfig(_Frozen):
     """Queries of a step, over all processes."""
     batches_per_epoch: Count | None = None
     """At most so many batches per epoch, of links drawn again each time; none asks every link in each epoch."""
+    loss: Literal["binary", "softmax"] = "binary"
+    """The paper's binary cross entropy of the answer and n negatives, or the cross entropy of the answer among all
+    entities that are not known answers and that can answer by their type. softmax is for knowledge graphs only."""
     negatives: Count = 32
-    """n, wrong answers for each right one. Where entities have types, three of four have the answer's type."""
+    """n, wrong answers for each right one of the binary loss. Where entities have types, three of four have the
+    answer's type."""
     temperature: Temperature | None = None
-    """Of self-adversarial negatives; none weighs all negatives the same."""
+    """Of the binary loss's self-adversarial negatives; none weighs all negatives the same."""
     hiding: Literal["triplet", "pair"] = "triplet"
-    """What a batch may not see: its own triplets, or every edge between the two ends of each pair that it scores."""
+    """What a batch may not see: its own triplets, or every edge between the two ends of each pair that it scores; of
+    the softmax loss, which scores all, every edge between a query and its answer."""
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3
-    """Of Adam."""
+    """Of Adam, before warm-up and decay."""
+    weight_decay: Annotated[float, Field(ge=0, le=1e37)] = 0.0
+    """Of AdamW: each step first shrinks every parameter by this share of the learning rate."""
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    """How the learning rate falls to zero over the planned steps: not at all, on a line, or on half a cosine."""
+    warmup: Share = 0.0
+    """The share of the planned steps over which the learning rate rises from zero."""
+    average: Share = 0.0
+    """The decay of a moving average of the parameters, which is validated and kept; 0 keeps the parameters as they
+    are. Step k has the decay (1 + k) / (10 + k) if that is less."""
+    fact_ratio: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """In each epoch this share of the training facts is only the graph, and the others are asked on it; 1 asks every
+    fact on all others."""
     seed: Seed = 0
     """Of everything random: the split, the parameters, the batches."""
     validations_per_epoch: Count = 1

@@ -20,7 +20,7 @@ from nbfnet.graph.loading import load
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.training.step import link_loss
+from nbfnet.training.loss import link_loss
 
 FILE = Path(__file__).parents[2] / "docs" / "algorithm.py"
 NAMES = {

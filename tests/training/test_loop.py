@@ -88,6 +88,38 @@ def test_epochs_in_several_goes_are_epochs_in_one(learn, outcome, tmp_path, know
     assert RunFolder.open(tmp_path / "parts").config().training.epochs == 4
 
 
+RECIPES = [
+    {"loss": "softmax"},
+    {"schedule": "cosine", "warmup": 0.2},
+    {"schedule": "linear", "weight_decay": 0.1},
+    {"average": 0.9},
+    {"fact_ratio": 0.5, "epochs": 5},
+    {"loss": "softmax", "schedule": "cosine", "average": 0.9, "weight_decay": 0.1, "warmup": 0.1, "fact_ratio": 0.5},
+]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=str)
+def test_an_interrupted_recipe_resumes_with_the_same_bits(recipe, learn, outcome, tmp_path, knowledge, monkeypatch):
+    """Stopped after each step in turn."""
+    options = {"epochs": 2, "validations_per_epoch": 2, **recipe}
+    learn(tmp_path / "whole", knowledge, **options)
+    calls, original = [], Optimization.compute_gradients
+
+    def stops(self, batch):
+        calls.append(1)
+        if len(calls) % 2 == 0:
+            raise KeyboardInterrupt
+        return original(self, batch)
+
+    monkeypatch.setattr(Optimization, "compute_gradients", stops)
+    for _ in range(40):
+        with contextlib.suppress(KeyboardInterrupt):
+            learn(tmp_path / "parts", knowledge, **options)
+            break
+    assert len(calls) > 4
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+
+
 @pytest.mark.parametrize(("kind", "metric"), [("knowledge", "mrr"), ("homogeneous", "auroc")])
 def test_the_network_of_the_best_validation_is_kept(kind, metric, learn, tmp_path, request):
     dataset, heard = request.getfixturevalue(kind), []
@@ -104,6 +136,17 @@ def test_the_network_of_the_best_validation_is_kept(kind, metric, learn, tmp_pat
     assert all(torch.equal(tensor, parameters[name]) for name, tensor in network.state_dict().items())
     scorer = NetworkScorer(network, dataset.train.message_csr)
     assert evaluate(scorer, dataset, "valid").metrics.to_dict() == best["valid"]
+
+
+def test_the_average_is_what_is_validated_and_kept(learn, tmp_path, knowledge):
+    heard = []
+    folder = learn(tmp_path / "run", knowledge, heard.append, epochs=1, average=0.5)
+    tensors, _ = read_tensors(tmp_path / "run" / "checkpoint.safetensors")
+    kept = folder.network(knowledge)
+    for name, tensor in kept.state_dict().items():
+        assert torch.equal(tensor, tensors[f"average/{name}"]) and not torch.equal(tensor, tensors[name])
+    scorer = NetworkScorer(kept, knowledge.train.message_csr)
+    assert evaluate(scorer, knowledge, "valid").metrics.to_dict() == heard[0]["valid"]
 
 
 def test_a_network_learns(learn, tmp_path, graph_of, dataset_of):
@@ -273,7 +316,7 @@ def test_an_error_within_a_step_saves_nothing(learn, outcome, tmp_path, knowledg
     """The parameters have moved and the counters have not: such a state is never written, Ctrl-C or not."""
     learn(tmp_path / "whole", knowledge)
 
-    def fails(self):
+    def fails(self, position):
         self.optimizer.step()
         press()
         raise MemoryError

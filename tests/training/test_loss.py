@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from nbfnet.training.step import link_loss, negative_weights
+from nbfnet.training.loss import Candidates, link_loss, negative_weights, softmax_loss
 
 
 def plain(row, temperature):
@@ -68,3 +70,46 @@ def test_the_largest_floats_have_weights():
     largest = torch.finfo(torch.float32).max
     weights = negative_weights(torch.tensor([[largest, -largest, largest]]), 0.1)
     assert weights.tolist() == [[0.5, 0.0, 0.5]]
+
+
+def test_the_definition_of_softmax():
+    logits = torch.randn(3, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(3)) * 3
+    candidates = torch.tensor([[1, 1, 0, 1, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]], dtype=torch.bool)
+    answer = torch.tensor([2, 4, 0])
+    kept = [[0, 1, 2, 3, 4], [4], [0]]  # the candidates and the answer
+    each = [
+        math.log(sum(math.exp(row[node]) for node in nodes)) - row[asked]
+        for row, nodes, asked in zip(logits.tolist(), kept, answer.tolist(), strict=True)
+    ]
+    assert each[1] == pytest.approx(0) and each[2] == pytest.approx(0)
+    assert softmax_loss(logits, answer, candidates).item() == pytest.approx(sum(each) / 3, rel=1e-12)
+
+
+def test_the_gradient_of_softmax():
+    """Also where the answer has nothing to compete with, and where logits are huge."""
+    logits = torch.randn(3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(4), requires_grad=True)
+    candidates = torch.tensor([[1, 1, 0, 1], [1, 0, 1, 1], [0, 0, 0, 0]], dtype=torch.bool)
+    answer = torch.tensor([2, 0, 1])
+    assert torch.autograd.gradcheck(lambda s: softmax_loss(s, answer, candidates), (logits,))
+    huge = torch.tensor([[1e30, -1e30, 0.0, 1e30]] * 3, requires_grad=True)
+    loss = softmax_loss(huge, answer, candidates)
+    (gradient,) = torch.autograd.grad(loss, huge)
+    assert torch.isfinite(loss) and torch.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("types", [None, [0, 0, 1, 1, 2, -1, 0, 2, 1, 0]])
+def test_candidates_by_brute_force(graph_of, rows_of, types):
+    graph = graph_of(10, 2, rows_of(7, 10, 2, 14), types=types)
+    given = graph.triplets
+    facts = set(zip(given.head.tolist(), given.relation.tolist(), given.tail.tolist(), strict=True))
+    facts |= {(t, r + 2, h) for h, r, t in facts}
+    queries = list(product(range(10), range(4)))
+    source, relation = np.array(queries, dtype=np.int32).T
+    found = Candidates(graph).mask(np.ascontiguousarray(source), np.ascontiguousarray(relation))
+
+    def can_answer(r, node):
+        return types is None or types[node] == -1 or types[node] in {types[t] for _, q, t in facts if q == r}
+
+    expected = [[(u, r, node) not in facts and can_answer(r, node) for node in range(10)] for u, r in queries]
+    assert found.tolist() == expected
+    assert types is None or not all(can_answer(r, node) for r in range(4) for node in range(10))

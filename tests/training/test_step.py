@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import logsigmoid
@@ -69,6 +72,16 @@ def mean_loss(logits, temperature):
     return each.mean()
 
 
+def mean_softmax(logits, graph, batch):
+    """Cross entropy among the nodes that are not known answers, query by query; logits (query, node)."""
+    known, losses = set(edges_of(graph)), []
+    queries = zip(logits, batch.source.tolist(), batch.relation.tolist(), batch.target[:, 0].tolist(), strict=True)
+    for row, source, relation, answer in queries:
+        others = [node for node in range(graph.num_nodes) if (source, relation, node) not in known]
+        losses.append(torch.log(torch.exp(row[[answer, *others]]).sum()) - row[answer])
+    return torch.stack(losses).mean()
+
+
 CASES = [
     ("knowledge", "triplet", "independent", 1.0, "pna"),
     ("knowledge", "pair", "dependent", 0.5, "pna"),
@@ -103,6 +116,94 @@ def test_loss_and_gradients(kind, hiding, edges, temperature, aggregate, request
             wanted = torch.zeros_like(expected) if expected.grad is None else expected.grad
             assert torch.allclose(got.grad, wanted, rtol=1e-8, atol=1e-12), name
     assert hidden_edges > 2 * epochs.num_links - 3  # the links themselves, both ways, at the least
+
+
+SOFTMAX = [
+    ("triplet", "independent", "pna", "auto"),
+    ("pair", "dependent", "sum", "auto"),
+    ("pair", "dependent", "pna", "off"),
+]
+
+
+@pytest.mark.parametrize(("hiding", "edges", "aggregate", "frontier"), SOFTMAX)
+@pytest.mark.parametrize("memory_limit", [4 << 30, 10_000])  # as a whole, and in parts
+def test_the_softmax_loss_and_its_gradients(knowledge, hiding, edges, aggregate, frontier, memory_limit):
+    graph = knowledge.train
+    model = ModelConfig(dim=4, layers=2, hidden=(5,), edges=edges, aggregate=aggregate, frontier=frontier)
+    training = TrainingConfig(loss="softmax", batch_size=24, hiding=hiding)
+    torch.manual_seed(0)
+    network = NeuralBellmanFordNetwork(model, graph.num_relation_ids).double()
+    network.memory_limit = memory_limit
+    optimization = Optimization(network, graph, training, ALONE)
+    dense = NeuralBellmanFordNetwork(model, graph.num_relation_ids).double()
+    dense.load_state_dict(network.state_dict())
+    epochs, repeated, directions = make_batches(graph, training), 0, set()
+    for number in range(epochs.length):
+        batch = epochs.batch(0, number)
+        directions |= set((batch.relation >= graph.num_relations).tolist())
+        repeated += batch.links - len(set(zip(batch.source.tolist(), batch.relation.tolist(), strict=True)))
+        kept = [edge for edge in edges_of(graph) if not is_hidden(edge, graph, batch, hiding)]
+        csr = RelationalCSR.from_triplets(
+            Triplets.of(*zip(*kept, strict=True)), graph.num_nodes, 2 * graph.num_relations
+        )
+        every = np.tile(np.arange(graph.num_nodes, dtype=np.int32), (batch.links, 1))
+        logits = dense_logits(dense, csr, dataclasses.replace(batch, target=every))
+        loss = mean_softmax(logits, graph, batch)
+        dense.zero_grad()
+        loss.backward()
+        assert optimization.compute_gradients(batch) == pytest.approx(loss.item(), rel=1e-12)
+        for (name, expected), got in zip(dense.named_parameters(), network.parameters(), strict=True):
+            wanted = torch.zeros_like(expected) if expected.grad is None else expected.grad
+            assert torch.allclose(got.grad, wanted, rtol=1e-8, atol=1e-12), name
+    assert repeated and directions == {False, True}  # queries that are computed once, and both directions
+
+
+def test_facts_that_are_asked_in_an_epoch_pass_no_message(knowledge, homogeneous):
+    """Nor do their copies where the batch hides them; the other facts do."""
+    for graph in (knowledge.train, homogeneous.train):
+        config = TrainingConfig(batch_size=4, negatives=2, hiding="triplet", fact_ratio=0.6)
+        model = ModelConfig(dim=4, layers=2, hidden=(4,))
+        network = NeuralBellmanFordNetwork(model, graph.num_relation_ids).double()
+        optimization, epochs = Optimization(network, graph, config, ALONE), make_batches(graph, config)
+        for epoch in (0, 1):
+            batch = epochs.batch(epoch, 1)
+            loss = optimization.compute_gradients(batch)
+            left = dataclasses.replace(graph, triplets=graph.triplets.take(batch.facts))
+            kept = [edge for edge in edges_of(left) if not is_hidden(edge, graph, batch, "triplet")]
+            triplets = Triplets.of(*zip(*kept, strict=True))
+            csr = RelationalCSR.from_triplets(triplets, graph.num_nodes, graph.num_relation_ids)
+            assert mean_loss(dense_logits(network, csr, batch).view(batch.links, -1), None).item() == pytest.approx(
+                loss
+            )
+
+
+def test_weight_decay_shrinks_parameters_before_the_step(knowledge):
+    torch.manual_seed(0)
+    config = TrainingConfig(batch_size=8, negatives=3, learning_rate=0.01, weight_decay=0.5)
+    network = NeuralBellmanFordNetwork(ModelConfig(dim=4, layers=2, hidden=(4,)), 4)
+    optimization = Optimization(network, knowledge.train, config, ALONE)
+    before = [parameter.detach().clone() for parameter in network.parameters()]
+    optimization.compute_gradients(make_batches(knowledge.train, config).batch(0, 0))
+    optimization.take_step()
+    for old, parameter in zip(before, network.parameters(), strict=True):
+        gradient = parameter.grad
+        expected = old * (1 - 0.01 * 0.5) - 0.01 * gradient / (gradient.abs() + 1e-8)  # Adam's first step
+        assert torch.allclose(parameter, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_moving_average(knowledge):
+    torch.manual_seed(0)
+    config = TrainingConfig(batch_size=8, negatives=3, average=0.3)
+    network = NeuralBellmanFordNetwork(ModelConfig(dim=4, layers=2, hidden=(4,)), 4)
+    expected = [parameter.detach().clone() for parameter in network.parameters()]
+    optimization, epochs = Optimization(network, knowledge.train, config, ALONE), make_batches(knowledge.train, config)
+    for step, decay in enumerate((2 / 11, 3 / 12, 0.3, 0.3)):  # (1 + k) / (10 + k), until that is more than stated
+        optimization.compute_gradients(epochs.batch(0, step))
+        optimization.take_step()
+        expected = [decay * a + (1 - decay) * p.detach() for a, p in zip(expected, network.parameters(), strict=True)]
+        for mean, kept in zip(expected, optimization.result.parameters(), strict=True):
+            assert torch.allclose(mean, kept, rtol=1e-5, atol=1e-7)
+    assert optimization.result is not network
 
 
 def test_a_step_is_adams(knowledge):

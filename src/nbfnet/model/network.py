@@ -118,7 +118,8 @@ class NeuralBellmanFordNetwork(nn.Module):
         if is_too_large(needed, self.memory_limit, len(query_source)):
             return in_parts(needed, self.memory_limit, self._score_all, graph, source, relation)
         rows = evaluate_rows(self.indicator, self._iterations(), frontier)
-        return score_rows(self.indicator, self.score_function, frontier, rows)[query]
+        # Not [query]: as below, its gradient would be summed in any order.
+        return score_rows(self.indicator, self.score_function, frontier, rows).index_select(0, query)
 
     def _represent(
         self,

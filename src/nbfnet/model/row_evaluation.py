@@ -55,20 +55,20 @@ def evaluate_rows(
 
 def score_rows(indicator: Indicator, score: Score, frontier: Frontier, rows: Tensor) -> Tensor:
     """Logits (query, node): of a query's own rows, and of its background where it has none."""
-    relation = torch.from_numpy(frontier.relation)
-    query = indicator.query(relation)
-    groups = frontier.rows_by_group()
-    queries, backgrounds = groups[: len(relation)], groups[len(relation) :]
-    logits = rows.new_zeros(len(relation), frontier.graph.num_nodes)
+    nodes = [nodes for _, nodes in frontier.rows_by_group()]
+    # Split once: the gradient of each rows[a:b] would be as large as all rows.
+    rows_of = torch.split(rows, [len(group) for group in nodes])
+    queries = len(frontier.relation)
+    everywhere: dict[int, Tensor] = {}  # (node,) the background's logits, for the queries of each relation
     for r in np.unique(frontier.relation).tolist():
-        first, nodes = backgrounds[frontier.family_of(r)]
-        if len(nodes):
-            of_relation = score(rows[first : first + len(nodes)], indicator.query.weight[r])
-            logits = logits.index_put(((relation == r).nonzero(), nodes[None]), of_relation[None])
+        background = queries + frontier.family_of(r)
+        of_relation = score(rows_of[background], indicator.query.weight[r])
+        everywhere[r] = rows.new_zeros(frontier.graph.num_nodes).index_put((nodes[background],), of_relation)
+    embeddings = indicator.query(torch.from_numpy(frontier.relation)).unbind()
     # Query by query: what the score makes of the rows of one query is small enough to stay in a cache.
-    own_scores = [score(rows[a : a + len(nodes)], query[q]) for q, (a, nodes) in enumerate(queries)]
-    owner = torch.repeat_interleave(torch.tensor([len(nodes) for _, nodes in queries]))
-    return logits.index_put((owner, torch.cat([nodes for _, nodes in queries])), torch.cat(own_scores))
+    own = [score(rows_of[q], embeddings[q]) for q in range(queries)]
+    relations = frontier.relation.tolist()
+    return torch.stack([everywhere[r].index_put((nodes[q],), own[q]) for q, r in enumerate(relations)])
 
 
 def is_fused(layer: BellmanFordIteration, like: Tensor) -> bool:

@@ -85,6 +85,7 @@ def _checksum(tensors: Mapping[str, Tensor], text: str) -> str:
 
 FILE = "checkpoint.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
+_AVERAGE = "average"
 
 
 @dataclass
@@ -102,9 +103,15 @@ class Progress:
 
 
 def save_checkpoint(
-    folder: Path, network: nn.Module, optimizer: torch.optim.Adam, progress: Progress, *, training: str | None
+    folder: Path,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    *,
+    average: nn.Module | None = None,
+    training: str | None,
 ) -> None:
-    """Write the state of a training, which has this id.
+    """Write the state of a training, which has this id, with the moving average of its network, if there is one.
 
     Raises:
         RunFolderError: it cannot be written; the checkpoint before it is still there.
@@ -113,11 +120,20 @@ def save_checkpoint(
     for name, parameter in network.named_parameters():
         for moment in _MOMENTS if progress.step else ():
             tensors[f"{moment}/{name}"] = optimizer.state[parameter][moment]
+    if average is not None:
+        tensors.update({f"{_AVERAGE}/{name}": mean for name, mean in average.state_dict().items()})
     write_tensors(folder / FILE, tensors, {"training": training, **asdict(progress)})
 
 
-def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Adam, *, training: str | None) -> Progress:
-    """Set a network and its optimizer to the state that was saved; the beginning if none was.
+def load_checkpoint(
+    folder: Path,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    *,
+    average: nn.Module | None = None,
+    training: str | None,
+) -> Progress:
+    """Set a network, its optimizer and its moving average to the state that was saved; the beginning if none was.
 
     Raises:
         RunFolderError: the checkpoint is damaged, or of another training.
@@ -133,6 +149,8 @@ def load_checkpoint(folder: Path, network: nn.Module, optimizer: torch.optim.Ada
             raise LookupError("it has no counters")
         progress = Progress(**description)
         network.load_state_dict({name: tensors[name] for name in network.state_dict()})
+        if average is not None:
+            average.load_state_dict({name: tensors[f"{_AVERAGE}/{name}"] for name in average.state_dict()})
         if progress.step:
             for name, parameter in network.named_parameters():
                 optimizer.state[parameter] = _adam_state(tensors, name, parameter, progress.step)

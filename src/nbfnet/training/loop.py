@@ -82,7 +82,16 @@ class _Training:
         self.listener = listener
         self.network = initial_network(config, dataset).to(self.config.device)
         self.optimization = Optimization(self.network, dataset.train, self.config, team)
-        self.progress = load_checkpoint(folder.path, self.network, self.optimization.optimizer, training=folder.id)
+        average = self.optimization.average
+        self.progress = load_checkpoint(
+            folder.path,
+            self.network,
+            self.optimization.optimizer,
+            average=None if average is None else average.network,
+            training=folder.id,
+        )
+        if average is not None:
+            average.steps = self.progress.step
         self.epochs = make_batches(dataset.train, self.config)
         self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
         # The batches of an epoch after which there is a validation.
@@ -107,8 +116,15 @@ class _Training:
         """Write a checkpoint: parameters and counters always belong together between two steps."""
         if self.team.leads:
             with uninterrupted():
-                optimizer, training = self.optimization.optimizer, self.folder.id
-                save_checkpoint(self.folder.path, self.network, optimizer, self.progress, training=training)
+                state = self.optimization
+                save_checkpoint(
+                    self.folder.path,
+                    self.network,
+                    state.optimizer,
+                    self.progress,
+                    average=None if state.average is None else state.average.network,
+                    training=self.folder.id,
+                )
         self.last_save = time.monotonic()
 
     def _train_until_validation(self) -> None:
@@ -149,11 +165,12 @@ class _Training:
     def _step(self) -> None:
         begin, progress = time.monotonic(), self.progress
         batch = self.epochs.batch(progress.epoch, progress.batch)
+        position = min(1.0, (progress.step + 0.5) / (self.config.epochs * self.epochs.length))
         try:
             loss = self.optimization.compute_gradients(batch)
             self.interrupts.raise_asked()  # so that an error within a step is never taken for an interrupt between two
             with uninterrupted():
-                self.optimization.take_step()
+                self.optimization.take_step(position)
                 progress.batch, progress.step = progress.batch + 1, progress.step + 1
                 progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
                 progress.seconds += time.monotonic() - begin
@@ -186,7 +203,7 @@ class _Training:
             tied = metrics and best and metrics[name] == best[name]
             progress.best = {**chosen, "since": progress.best.get("since", 0) if tied else entry["step"]}
             if self.team.leads:
-                self.folder.write_network(self.network, entry["epoch"])
+                self.folder.write_network(self.optimization.result, entry["epoch"])
                 self.folder.update(metrics=chosen)
         if self.log is not None:
             progress.log_bytes = self.log.append(entry)
@@ -199,7 +216,7 @@ class _Training:
     def _metrics(self) -> dict[str, float]:
         if not len(self.dataset.valid):
             return {}
-        scorer = NetworkScorer(self.network, self.dataset.train.message_csr, self.config.device)
+        scorer = NetworkScorer(self.optimization.result, self.dataset.train.message_csr, self.config.device)
         sample = self.config.validation_sample
         try:
             return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.to_dict()

@@ -97,7 +97,9 @@ def _to_the_end(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _changed(before: Config, after: Config) -> list[str]:
     old, new = before.training.model_dump(), after.training.model_dump()
-    training = [f"training.{key}" for key in old if old[key] != new[key] and key not in MAY_CHANGE]
+    # The steps taken so far had learning rates for a number of epochs.
+    planned = {"epochs"} if before.training.schedule != "constant" or before.training.warmup else set()
+    training = [f"training.{key}" for key in old if old[key] != new[key] and key not in MAY_CHANGE - planned]
     return [*training, *(["model"] if before.model != after.model else [])]
 
 
@@ -145,6 +147,11 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
     _check_relations(graph, "test", dataset.test, dataset.facts_of_test.entities)
     make_batches(graph, config.training)
     if dataset.kind == "homogeneous":
+        if config.training.loss == "softmax":
+            raise ConfigError(
+                "training.loss = 'softmax': it ranks the entities of a knowledge graph, and this graph is homogeneous; "
+                "use 'binary'"
+            )
         negative_pairs(dataset, "valid", len(dataset.valid), seed=0)
 
 

@@ -1,12 +1,14 @@
-"""What a training step computes: hide the batch's edges, score, loss, gradients; and Adam, which takes it."""
+"""What a training step computes: hide the batch's edges, score, loss, gradients; and AdamW, which takes it."""
 
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn.functional import logsigmoid
 
 from nbfnet.config import TrainingConfig
 from nbfnet.distributed import Team
@@ -16,33 +18,29 @@ from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.sampling.query_edges import QueryEdges
 from nbfnet.training.batches import Batch
+from nbfnet.training.loss import Candidates, link_loss, softmax_loss
+from nbfnet.training.schedule import learning_rate
 
 
-def link_loss(logits: Tensor, temperature: float | None = None) -> Tensor:
-    """The mean over queries of the weighted binary cross entropy.
+class MovingAverage:
+    """a <- b a + (1 - b) p after each step, for every parameter p.
 
-        - (log p(v) + sum_i w_i log(1 - p(v_i))) / (1 + sum_i w_i),   p = sigmoid(logit),
-
-    where w_i is 1 / n, or the self-adversarial softmax_i(logit_i / temperature), which no gradient passes through.
-
-    Args:
-        logits: (query, 1 + n), the answer first, then n >= 1 negatives.
-        temperature: of the self-adversarial weights; None: every negative weighs 1 / n.
+    b is the stated decay, and less in the first steps, (1 + k) / (10 + k) in step k, so that the beginning is soon
+    forgotten.
     """
-    answer, negatives = logits[:, 0], logits[:, 1:]
-    weight = negative_weights(negatives.detach(), temperature)
-    loss = -logsigmoid(answer) - (weight * logsigmoid(-negatives)).sum(dim=1)
-    return (loss / (1 + weight.sum(dim=1))).mean()
 
+    def __init__(self, network: NeuralBellmanFordNetwork, decay: float) -> None:
+        self.network = deepcopy(network)
+        self.steps = 0
+        self._of, self._decay = network, decay
 
-def negative_weights(negatives: Tensor, temperature: float | None) -> Tensor:
-    """(query, n) the weights w_i of negative logits (query, n); they add up to 1."""
-    assert negatives.shape[1] >= 1 and (temperature is None or temperature > 0)
-    if temperature is None:
-        return torch.full_like(negatives, 1 / negatives.shape[1])
-    # Less the maximum before the division: a huge logit over a small temperature would overflow.
-    below = negatives - negatives.amax(dim=1, keepdim=True)
-    return torch.softmax(below / temperature, dim=1)
+    def update(self) -> None:
+        """Count the parameters as they are now."""
+        self.steps += 1
+        decay = min(self._decay, (1 + self.steps) / (10 + self.steps))
+        with torch.no_grad():
+            for mean, parameter in zip(self.network.parameters(), self._of.parameters(), strict=True):
+                mean.lerp_(parameter, 1 - decay)
 
 
 class Optimization:
@@ -54,8 +52,14 @@ class Optimization:
 
     def __init__(self, network: NeuralBellmanFordNetwork, graph: Graph, config: TrainingConfig, team: Team) -> None:
         self.network, self.config, self.team = network, config, team
-        self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+        self.optimizer = torch.optim.AdamW(
+            network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self.average = MovingAverage(network, config.average) if config.average else None
+        self._graph = graph
+        self._facts: npt.NDArray[np.bool_] | None = None
         self._edges = QueryEdges(graph.message_csr, graph.kind, config.hiding)
+        self._candidates = Candidates(graph) if config.loss == "softmax" else None
 
     def compute_gradients(self, batch: Batch) -> float:
         """The batch's mean loss; its gradients are with the parameters, for the optimizer's step.
@@ -67,26 +71,53 @@ class Optimization:
         self.optimizer.zero_grad(set_to_none=True)
         return self._gather_gradients(self._loss(batch))
 
-    def take_step(self) -> None:
-        """Move the parameters along their gradients, as Adam does.
+    def take_step(self, position: float = 0.0) -> None:
+        """Move the parameters along their gradients, at a position from 0 to 1 in the plan, as AdamW does.
 
         Raises:
             TrainingError: a parameter is not finite any more.
         """
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.config, position)
         self.optimizer.step()
         if not all(bool(parameter.isfinite().all()) for parameter in self.network.parameters()):
             raise TrainingError("after it a parameter is not finite")
+        if self.average is not None:
+            self.average.update()
+
+    @property
+    def result(self) -> NeuralBellmanFordNetwork:
+        """The network to validate and to keep: the moving average of the trained one, if there is one."""
+        return self.network if self.average is None else self.average.network
 
     def _loss(self, batch: Batch) -> Tensor:
         """This process's share of the batch's mean loss."""
-        csr = self._edges.csr.hide(self._edges.slots(batch.source, batch.relation, batch.target))
+        edges = self._edges_of(batch)
+        csr = edges.csr.hide(edges.slots(batch.source, batch.relation, batch.target))
         own = batch.take(self.team.share(batch.links))
         if not own.links:
             return torch.zeros((), device=self.config.device)
         graph = MessageGraph(csr, self.config.device)
-        ids = (torch.from_numpy(part).long().to(graph.device) for part in (own.source, own.relation, own.target))
-        logits = self.network.score(graph, *ids).view(own.links, -1)
-        return link_loss(logits, self.config.temperature) * (own.links / batch.links)
+        return self._mean_loss(graph, own) * (own.links / batch.links)
+
+    def _edges_of(self, batch: Batch) -> QueryEdges:
+        """The edges of the batch's epoch, indexed once in an epoch."""
+        if batch.facts is not self._facts:
+            csr, facts = self._graph.message_csr, batch.facts
+            if facts is not None:  # an edge and its inverse or reversal; self loops, which come last, are kept
+                loops = np.ones(csr.num_edges - 2 * len(facts), dtype=np.bool_)
+                csr = csr.keep(np.concatenate([facts, facts, loops])[csr.edge])
+            self._facts, self._edges = batch.facts, QueryEdges(csr, self._graph.kind, self.config.hiding)
+        return self._edges
+
+    def _mean_loss(self, graph: MessageGraph, batch: Batch) -> Tensor:
+        parts = (batch.source, batch.relation, batch.target)
+        source, relation, target = (torch.from_numpy(part).long().to(graph.device) for part in parts)
+        if self._candidates is None:
+            logits = self.network.score(graph, source, relation, target).view(batch.links, -1)
+            return link_loss(logits, self.config.temperature)
+        candidates = torch.from_numpy(self._candidates.mask(batch.source, batch.relation)).to(graph.device)
+        return softmax_loss(self.network.score_all(graph, source, relation), target[:, 0], candidates)
 
     def _gather_gradients(self, loss: Tensor) -> float:
         """The loss of the whole batch; every process gets the gradients of it."""
