@@ -58,6 +58,10 @@ class TrainingConfig(_Frozen):
 
     epochs: CountOrZero = 20
     """How often the training links are asked, at most. If it is stated and patience is not, all are run."""
+    hours: Positive | None = None
+    """A budget of time instead of epochs: the first steps are timed, and steps, decay and validations are planned such
+    that the training is over, final validation and calibration included, after so many hours of work. epochs, patience
+    and validations_per_epoch do not count then."""
     batch_size: Count = 64
     """Queries of a step, over all processes."""
     batches_per_epoch: Count | None = None

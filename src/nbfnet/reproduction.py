@@ -44,7 +44,7 @@ class Reproduction:
         *,
         listener: Listener | None = None,
         epochs: int | None = None,
-        hours: float | None = None,
+        stop_after: float | None = None,
         team: Team = ALONE,
     ) -> dict[str, Any]:
         """Train what is not trained yet, evaluate, and compare: the document of ``results/``.
@@ -52,10 +52,10 @@ class Reproduction:
         Args:
             listener: hears of every validation.
             epochs: fewer or more than the experiment names.
-            hours: how long each run is trained at most.
+            stop_after: how many hours each run is trained at most; a later call resumes it.
             team: processes that share the work; each gets the document.
         """
-        seeds = [self._run_seed(seed, epochs, listener, hours, team) for seed in self.publication.seeds]
+        seeds = [self._run_seed(seed, epochs, listener, stop_after, team) for seed in self.publication.seeds]
         configs = [seed.pop("config") for seed in seeds]
         names = list(seeds[0]["metrics"])
         mean = {name: float(np.mean([seed["metrics"][name] for seed in seeds])) for name in names}
@@ -73,7 +73,7 @@ class Reproduction:
         }
 
     def _run_seed(
-        self, seed: int, epochs: int | None, listener: Listener | None, hours: float | None, team: Team
+        self, seed: int, epochs: int | None, listener: Listener | None, stop_after: float | None, team: Team
     ) -> dict[str, Any]:
         """One run, begun or resumed, and its test result."""
         published = self.publication
@@ -87,7 +87,7 @@ class Reproduction:
             paper_split=published.paper_split,
             team=team,
         )
-        run.train(listener=listener, hours=hours, team=team)
+        run.train(listener=listener, stop_after=stop_after, team=team)
         result = run.evaluate(filtered_by=published.filtered_by, team=team).to_dict()
         log, best = run.history, run.folder.manifest["metrics"]
         return {
@@ -98,7 +98,7 @@ class Reproduction:
             "ties": result["ties"],
             "metrics": result["metrics"],
             "by_category": result["by_category"],
-            "epochs": log[-1]["epoch"] if log else 0,
+            "epochs": max((entry["epoch"] for entry in log), default=0),
             "best_epoch": best.get("epoch", 0),
             "valid": best.get("valid", {}),
             "training_seconds": log[-1]["training_seconds"] if log else 0.0,

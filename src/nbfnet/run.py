@@ -108,15 +108,16 @@ class Run:
         opened, config = resume(path, dataset, *tables)
         return cls(opened, config, dataset)
 
-    def train(self, *, listener: Listener | None = None, team: Team = ALONE, hours: float | None = None) -> Self:
+    def train(self, *, listener: Listener | None = None, team: Team = ALONE, stop_after: float | None = None) -> Self:
         """Train as configured, from where the last checkpoint is, and calibrate the probabilities.
 
         Args:
             listener: is called with every validation.
             team: processes that share the work.
-            hours: stop after the first validation past so much training in all; a resumed run continues.
+            stop_after: stop after the first validation past so many hours of training in all; a resumed run
+                continues. The configuration's ``training.hours`` is a budget that the training is planned for.
         """
-        learn(self.folder, self.dataset, self.config, team=team, listener=listener, hours=hours)
+        learn(self.folder, self.dataset, self.config, team=team, listener=listener, stop_after=stop_after)
         if team.leads:
             calibrate_run(self.folder, self.dataset)
         team.wait()  # the others read what the leader has written
@@ -314,6 +315,7 @@ def train(
     *,
     config: str | Path | Table | None = None,
     epochs: int | None = None,
+    hours: float | None = None,
     seed: int | None = None,
     types: Mapping[str, str] | str | Path | None = None,
     resume: bool = False,
@@ -328,6 +330,7 @@ def train(
         folder: the run folder to write; None makes one among the system's temporary files.
         config: a TOML file, or tables such as ``{"model": {"layers": 4}}``; the rest is chosen from the graph.
         epochs: how many, instead of the configuration's.
+        hours: a budget of time instead of epochs: steps, decay and validations are planned for it.
         seed: of everything random, instead of the configuration's.
         types: the type of each entity by name, or a file of them.
         resume: continue from the folder's last checkpoint, if there is one.
@@ -336,7 +339,10 @@ def train(
     """
     if resume and folder is None:
         raise QueryError("resume=True needs the folder of the run")
-    tables = [*configured(config), {"training": _given(epochs=epochs, seed=seed)}]
+    tables = [
+        *configured(config),
+        {"training": _given(epochs=epochs, hours=None if hours is None else float(hours), seed=seed)},
+    ]
     path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
     named = str(source) if isinstance(source, str | Path) else type(source).__name__
     start = Run.resume if resume else Run.begin

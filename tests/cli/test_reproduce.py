@@ -77,11 +77,11 @@ def test_what_was_begun_is_gone_on_with(reproduce, experiment, tmp_path):
 
 
 def test_hours_end_a_training_and_the_same_command_goes_on(reproduce, experiment):
-    short = reproduce(experiment(validations_per_epoch=2), "--hours", "0", "--json").document
+    short = reproduce(experiment(validations_per_epoch=2), "--stop-after", "0", "--json").document
     assert [seed["epochs"] for seed in short["seeds"]] == [0, 0]
-    one = reproduce(experiment(validations_per_epoch=2), "--hours", "1e-9", "--json").document
+    one = reproduce(experiment(validations_per_epoch=2), "--stop-after", "1e-9", "--json").document
     assert [seed["epochs"] for seed in one["seeds"]] == [0.5, 0.5]
-    rest = reproduce(experiment(validations_per_epoch=2), "--hours", "1", "--json").document
+    rest = reproduce(experiment(validations_per_epoch=2), "--stop-after", "1", "--json").document
     assert [seed["epochs"] for seed in rest["seeds"]] == [2, 2]
     whole = reproduce(experiment(name="whole", validations_per_epoch=2), "--json").document
     assert [seed["curve"] for seed in whole["seeds"]] == [seed["curve"] for seed in rest["seeds"]]

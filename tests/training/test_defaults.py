@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbfnet.config import ModelConfig, make_config
+from nbfnet.config import Config, ModelConfig, TrainingConfig, make_config
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Triplets
-from nbfnet.training.defaults import default_config
+from nbfnet.training.defaults import choose, default_config
 
 
 def chosen(dataset, **model):
-    return make_config(default_config(dataset, ModelConfig(**model)))
+    return make_config(default_config(dataset, Config(model=ModelConfig(**model))))
 
 
 @pytest.fixture
@@ -103,3 +103,25 @@ def test_a_batch_fits_into_memory(of_size, monkeypatch):
 def test_a_small_graph_has_small_batches(of_size, facts, size):
     """Or an epoch of a graph of 66 facts would be two steps, and 20 epochs would learn nothing."""
     assert chosen(of_size(1, facts)).training.batch_size == size
+
+
+def test_a_budget_has_a_decay_and_plans_its_own_validations(of_size, monkeypatch):
+    monkeypatch.setattr("nbfnet.training.defaults._VALIDATION_EDGES", 1)
+    dataset = of_size(2, 600, valid=300)
+    config = make_config(default_config(dataset, Config(training=TrainingConfig(hours=1.0))))
+    assert (config.training.schedule, config.training.validation_sample, config.training.patience) == (
+        "cosine",
+        None,
+        0,
+    )
+    assert chosen(dataset).training.schedule == "constant" and chosen(dataset).training.validation_sample == 200
+
+
+def test_every_choice_has_its_reason(of_size, homogeneous):
+    for dataset in (of_size(2, 600, valid=60), of_size(30, 3000), homogeneous):
+        found = choose(dataset, Config())
+        assert len({choice.key for choice in found}) == len(found)
+        assert all(choice.why and "\n" not in choice.why for choice in found)
+    reasons = {choice.key: choice.why for choice in choose(of_size(2, 600, valid=60), Config())}
+    assert reasons["training.hiding"] == "other facts join the ends of 20% of the valid links"
+    assert reasons["model.edges"].startswith("2 relations with 300 facts each on average")

@@ -422,7 +422,7 @@ def test_what_was_trained_is_validated_however_little_time_there_is(tmp_path, kn
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("nbfnet.training.loop.evaluate", stop)
-        train(folder, knowledge, config, listener=lambda entry: None, hours=1e-9)
+        train(folder, knowledge, config, listener=lambda entry: None, stop_after=1e-9)
     assert folder.manifest["metrics"] == {}
-    train(folder, knowledge, config, listener=lambda entry: None, hours=1e-9)
+    train(folder, knowledge, config, listener=lambda entry: None, stop_after=1e-9)
     assert folder.manifest["metrics"]["epoch"] == 1

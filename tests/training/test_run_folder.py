@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from nbfnet.config import ModelConfig, make_config
+from nbfnet.config import Config, make_config
 from nbfnet.errors import ConfigError, NbfnetError, RunFolderError, WriteError
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.fingerprint import fingerprint
@@ -22,7 +22,7 @@ from nbfnet.training.run_folder import RunFolder, initial_network
 
 @pytest.fixture
 def config(knowledge):
-    return make_config(default_config(knowledge, ModelConfig()), {"model": {"dim": 4, "layers": 2, "hidden": [4, 3]}})
+    return make_config(default_config(knowledge, Config()), {"model": {"dim": 4, "layers": 2, "hidden": [4, 3]}})
 
 
 @pytest.fixture

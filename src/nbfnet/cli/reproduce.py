@@ -16,10 +16,10 @@ Runs = Annotated[
     Path,
     typer.Option("--runs", metavar="FOLDER", help="Where the run folders are."),
 ]
-Hours = Annotated[
+StopAfter = Annotated[
     float | None,
     typer.Option(
-        "--hours", metavar="NUMBER", min=0, help="Train each run for so many hours in total, then evaluate it."
+        "--stop-after", metavar="HOURS", min=0, help="Train each run for so many hours in total, then evaluate it."
     ),
 ]
 Results = Annotated[Path, typer.Option("--results", metavar="FOLDER", help="Where to write the result as a JSON file.")]
@@ -30,13 +30,13 @@ def reproduce(
     runs: Runs = Path("runs"),
     results: Results = Path("results"),
     epochs: EpochCount = None,
-    hours: Hours = None,
+    stop_after: StopAfter = None,
     json: Json = False,
 ) -> None:
     """Run an experiment, and print its result beside the paper's.
 
-    There is one run for each seed in the file; the mean is reported. What was interrupted, or stopped by --hours, is
-    resumed from its last checkpoint. Under torchrun several processes share the work.
+    There is one run for each seed in the file; the mean is reported. What was interrupted, or stopped by --stop-after,
+    is resumed from its last checkpoint. Under torchrun several processes share the work.
     """
     from nbfnet.config import make_config, read_toml
     from nbfnet.distributed import gather_team
@@ -52,7 +52,7 @@ def reproduce(
     results.mkdir(parents=True, exist_ok=True)  # if this fails, it should fail before hours of training
     check_device(config.training.device)
     with gather_team(config.training.device) as team:
-        document = reproduction.run(listener=report_validation, epochs=epochs, hours=hours, team=team)
+        document = reproduction.run(listener=report_validation, epochs=epochs, stop_after=stop_after, team=team)
         if team.leads:
             with replacing(results / f"{experiment.stem}.json") as partial:
                 partial.write_text(strict_json(document, indent=2) + "\n", encoding="utf-8")

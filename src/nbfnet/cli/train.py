@@ -24,6 +24,15 @@ Settings = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the folder's last checkpoint.")]
 EpochCount = Annotated[int | None, typer.Option("--epochs", metavar="NUMBER", min=0, help="How many epochs in all.")]
+Hours = Annotated[
+    float | None,
+    typer.Option(
+        "--hours",
+        metavar="NUMBER",
+        min=0,
+        help="A budget instead of epochs: steps, decay and validations are planned to be over after so many hours.",
+    ),
+]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="The seed of everything random.")
 ]
@@ -39,6 +48,7 @@ def train(
     settings: Settings = None,
     continues: Resume = False,
     epochs: EpochCount = None,
+    hours: Hours = None,
     seed: SeedOption = None,
     paper_split: PaperSplit = False,
     plot: Plot = False,
@@ -55,13 +65,17 @@ def train(
     from nbfnet.cli.sources import open_graph
     from nbfnet.config import parse_settings
     from nbfnet.distributed import gather_team
+    from nbfnet.errors import ConfigError
     from nbfnet.run import Run, configured
     from nbfnet.training.log import draw_curves, require_matplotlib
     from nbfnet.training.start import check_device, stated_config
 
     if plot:
         require_matplotlib()
-    numbers = {key: value for key, value in (("epochs", epochs), ("seed", seed)) if value is not None}
+    if epochs is not None and hours is not None:
+        raise ConfigError("--epochs and --hours: give one of them; a budget of time takes the place of epochs")
+    stated = (("epochs", epochs), ("hours", hours), ("seed", seed))
+    numbers = {key: value for key, value in stated if value is not None}
     tables = [*configured(config), parse_settings(settings or []), {"training": numbers}]
     if continues and not output.exists():
         report_note(f"there is no run in {output} yet: starting one")  # perhaps it was killed before it made the folder
@@ -99,10 +113,23 @@ def _report_start(run: Run) -> None:
         links = "link chooses" if len(dataset.valid) == 1 else "links choose"
         report_note(f"only {len(dataset.valid)} valid {links} the network: its metrics are mostly luck")
     if (stands := read_progress(run.folder.path)).step:
-        report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1} of {config.training.epochs}")
+        of = f" of {config.training.epochs}" if config.training.hours is None else ""
+        report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1}{of}")
+    else:
+        _report_choices(run)
     for section in ("model", "training"):
         table = getattr(config, section).model_dump()
         report_note(f"{section}: {', '.join(f'{key} {_plain(value)}' for key, value in table.items())}")
+
+
+def _report_choices(run: Run) -> None:
+    """What was chosen from the graph, and why; not what the user has stated otherwise."""
+    from nbfnet.training.defaults import choose
+
+    for choice in choose(run.dataset, run.config):
+        table, key = choice.key.split(".")
+        if getattr(getattr(run.config, table), key) == choice.value:
+            report_note(f"chosen: {choice.key} = {_plain(choice.value)}: {choice.why}")
 
 
 def _plain(value: object) -> object:
@@ -118,7 +145,7 @@ def report_validation(entry: dict[str, Any]) -> None:
 
 def _report_end(run: Run, json: bool) -> None:
     dataset, folder, best, log = run.dataset, run.folder, run.folder.manifest["metrics"], run.history
-    if log and log[-1]["epoch"] < run.config.training.epochs:
+    if log and run.config.training.hours is None and log[-1]["epoch"] < run.config.training.epochs:
         patience = f"{run.config.training.patience} validations"
         report_note(f"stopped after epoch {log[-1]['epoch']:.4g}: the last {patience} found no better network")
     if best and learned_nothing(best["valid"], dataset):

@@ -100,6 +100,7 @@ class Progress:
     seconds: float = 0.0  # of work, over all processes that took turns
     log_bytes: int = 0  # of the log that belong to this state
     best: dict[str, Any] = field(default_factory=dict)  # the best validation, and since which step none was better
+    plan: dict[str, Any] = field(default_factory=dict)  # of a budget, see Plan
 
 
 def save_checkpoint(
@@ -145,7 +146,8 @@ def load_checkpoint(
     try:
         if description.pop("training", None) != training:
             raise LookupError("its id is another")
-        if set(description) != {entry.name for entry in fields(Progress)}:
+        names = {entry.name for entry in fields(Progress)}
+        if not names - {"plan"} <= set(description) <= names:  # checkpoints of an older release have no plan
             raise LookupError("it has no counters")
         progress = Progress(**description)
         network.load_state_dict({name: tensors[name] for name in network.state_dict()})

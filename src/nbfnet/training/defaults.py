@@ -1,14 +1,15 @@
-"""Sound defaults for a graph, where nothing else is configured."""
+"""Sound defaults for a graph, where nothing else is configured, each with its reason."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nbfnet.config import ModelConfig
-from nbfnet.graph.graph import Dataset
+from nbfnet.config import Config, ModelConfig
+from nbfnet.graph.graph import Dataset, Graph
 
 # With W_r q + b_r every relation has d x d parameters of its own: enough relations, and facts for each, must be there.
 _MANY_RELATIONS, _FACTS_PER_RELATION = 30, 20
@@ -18,55 +19,97 @@ _STEPS_OF_EPOCH = 64  # at least, unless that makes batches smaller than eight
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 
 
-def default_config(dataset: Dataset, stated: ModelConfig) -> dict[str, Any]:
-    """The configuration that the paper found for graphs like this one, as the tables of a TOML file.
+@dataclass(frozen=True)
+class Choice:
+    """A value that was chosen for a key, such as training.hiding, and why."""
 
-    ``stated`` is the network as far as the user configured it: a wide or deep one leaves room for fewer queries.
+    key: str
+    value: Any
+    why: str
+
+
+def default_config(dataset: Dataset, stated: Config) -> dict[str, Any]:
+    """The choices for a dataset, as the tables of a TOML file."""
+    tables: dict[str, Any] = {"model": {}, "training": {}}
+    for choice in choose(dataset, stated):
+        table, key = choice.key.split(".")
+        tables[table][key] = choice.value
+    return tables
+
+
+def choose(dataset: Dataset, stated: Config) -> list[Choice]:
+    """What the paper found for graphs like this one, with what was measured since.
+
+    ``stated`` is what the user configured: a wide or deep network leaves room for fewer queries, a budget is planned.
     """
-    training: dict[str, Any] = {"batch_size": _batch_size(dataset, stated)}
-    if len(dataset.valid) >= _TELLING:
-        training["patience"] = _PATIENCE
-    if (sample := _validation_sample(dataset)) is not None:
-        training["validation_sample"] = sample
+    chosen = [_batch_size(dataset, stated.model)]
+    if stated.training.hours is not None:
+        why = "with a budget the learning rate falls to zero, which is better than a constant one of the same time"
+        chosen.append(Choice("training.schedule", "cosine", why))
+    else:
+        chosen += _validations(dataset)
     if dataset.kind == "homogeneous":
-        model = {"edges": "independent", "symmetric": True}
-        return {"model": model, "training": {**training, "negatives": 1, "hiding": "pair"}}
-    graph = dataset.train
-    dependent = graph.num_relations >= _MANY_RELATIONS and (
-        len(graph.triplets) >= _FACTS_PER_RELATION * graph.num_relations
-    )
-    model = {"edges": "dependent" if dependent else "independent"}
-    return {
-        "model": model,
-        "training": {**training, "hiding": _hiding(dataset), "temperature": 0.5 if dependent else 1.0},
-    }
+        return [
+            *chosen,
+            Choice("model.edges", "independent", "the graph has one relation"),
+            Choice("model.symmetric", True, "the graph is undirected"),
+            Choice("training.negatives", 1, "the graph is homogeneous, as in the paper"),
+            Choice("training.hiding", "pair", "an undirected edge joins its ends both ways"),
+        ]
+    return [*chosen, *_edges(dataset.train), _hiding(dataset)]
 
 
-def _hiding(dataset: Dataset) -> str:
+def _edges(graph: Graph) -> list[Choice]:
+    relations, facts = graph.num_relations, len(graph.triplets)
+    found = f"{relations:,} relations with {facts / max(1, relations):,.0f} facts each on average"
+    needed = f"of query-dependent ones every relation has a matrix: {_MANY_RELATIONS} relations, {_FACTS_PER_RELATION}"
+    dependent = relations >= _MANY_RELATIONS and facts >= _FACTS_PER_RELATION * relations
+    return [
+        Choice("model.edges", "dependent" if dependent else "independent", f"{found} ({needed} facts each are enough)"),
+        Choice("training.temperature", 0.5 if dependent else 1.0, "as in the paper, for such edges"),
+    ]
+
+
+def _hiding(dataset: Dataset) -> Choice:
     """Training should look as asking will.
 
     Where other facts join the ends of valid links, training links keep such facts, and only their own triplet is
     hidden. Where none do, every edge between the ends is hidden, or the network would rely on what it will not find.
     """
     graph = dataset.train
+    if not len(dataset.valid):
+        return Choice("training.hiding", "triplet", "there are no valid links to look at")
     joined = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
-    return "pair" if len(joined) and float(joined.mean()) < _FEW_JOINED else "triplet"
+    share = float(joined.mean())
+    why = f"other facts join the ends of {share:.0%} of the valid links"
+    return Choice("training.hiding", "pair" if share < _FEW_JOINED else "triplet", why)
 
 
-def _batch_size(dataset: Dataset, model: ModelConfig) -> int:
+def _batch_size(dataset: Dataset, model: ModelConfig) -> Choice:
     """64 queries, fewer in a small graph, or as many as their representations fit into half of the memory."""
     of_query = 4 * model.dim * model.layers * max(1, dataset.train.num_nodes)
-    memory = total_memory() // 2
-    for_steps = max(8, len(dataset.train.triplets) // _STEPS_OF_EPOCH)
-    return max(1, min(64, for_steps, memory // of_query))
+    memory, facts = total_memory() // 2 // of_query, len(dataset.train.triplets)
+    for_steps = max(8, facts // _STEPS_OF_EPOCH)
+    size = max(1, min(64, for_steps, memory))
+    if size < min(64, for_steps):
+        why = "more do not fit into half of the memory"
+    elif size < 64:
+        why = f"{facts:,} facts are few, and an epoch should have about {_STEPS_OF_EPOCH} steps"
+    else:
+        why = "as in the paper"
+    return Choice("training.batch_size", size, why)
 
 
-def _validation_sample(dataset: Dataset) -> int | None:
-    """None, all links, unless ranking them passes over too many edges."""
-    if dataset.kind == "homogeneous":
-        return None
+def _validations(dataset: Dataset) -> list[Choice]:
+    """Patience, and a sample where ranking all valid links passes over too many edges."""
+    chosen, valid = [], len(dataset.valid)
+    if valid >= _TELLING:
+        chosen.append(Choice("training.patience", _PATIENCE, f"{valid:,} valid links tell when to stop"))
     affordable = max(200, _VALIDATION_EDGES // (4 * max(1, len(dataset.train.triplets))))
-    return affordable if affordable < len(dataset.valid) else None
+    if dataset.kind != "homogeneous" and affordable < valid:
+        why = f"ranking all {valid:,} valid links would take longer than some minutes"
+        chosen.append(Choice("training.validation_sample", affordable, why))
+    return chosen
 
 
 def total_memory() -> int:

@@ -16,11 +16,14 @@ from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset
+from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.progress import stage
 from nbfnet.training.batches import make_batches
+from nbfnet.training.budget import Plan
 from nbfnet.training.checkpoint import load_checkpoint, save_checkpoint
 from nbfnet.training.interrupt import Interrupts, interruptible, uninterrupted
 from nbfnet.training.log import Log
+from nbfnet.training.pace import Pace, plan_ahead
 from nbfnet.training.run_folder import RunFolder, initial_network
 from nbfnet.training.step import Optimization
 
@@ -35,9 +38,9 @@ def train(
     *,
     team: Team = ALONE,
     listener: Listener | None = None,
-    hours: float | None = None,
+    stop_after: float | None = None,
 ) -> None:
-    """Train until the configured number of epochs, from where the folder's checkpoint stands.
+    """Train until the configured number of epochs, or for the configured hours, from the folder's checkpoint on.
 
     Args:
         folder: where everything is written, by the team's leader.
@@ -45,7 +48,7 @@ def train(
         config: the folder's, perhaps with another number of epochs.
         team: processes that share the work.
         listener: is told of every validation, as the log is.
-        hours: stop after the first validation past so much training in all; another call resumes.
+        stop_after: stop after the first validation past so many hours of training in all; another call resumes.
 
     Raises:
         TrainingError: there is nothing to learn from, or the loss is not finite.
@@ -57,7 +60,7 @@ def train(
         training = _Training(folder, dataset, config, team, listener)
         try:
             with interruptible() as interrupts:
-                training.run(np.inf if hours is None else 3600 * hours, interrupts)
+                training.run(np.inf if stop_after is None else 3600 * stop_after, interrupts)
         except KeyboardInterrupt:
             training.save()
             raise
@@ -78,6 +81,7 @@ class _Training:
     def __init__(
         self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener | None
     ) -> None:
+        self.begun = time.monotonic()
         self.folder, self.dataset, self.config, self.team = folder, dataset, config.training, team
         self.listener = listener
         self.network = initial_network(config, dataset).to(self.config.device)
@@ -97,6 +101,7 @@ class _Training:
         # The batches of an epoch after which there is a validation.
         validations = min(self.config.validations_per_epoch, self.epochs.length)
         self.validate_after = {-(-self.epochs.length * part // validations) for part in range(1, validations + 1)}
+        self.pace = Pace(Plan(**self.progress.plan), team, self.begun) if self.progress.plan else None
         self.last_save = time.monotonic()
         self.interrupts = Interrupts()
 
@@ -104,6 +109,11 @@ class _Training:
         self.interrupts = interrupts
         if not self.progress.step:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
+        if self.config.hours is not None and self.pace is None:
+            seconds, steps = 3600 * self.config.hours, self.optimization
+            plan = plan_ahead(seconds, steps, self.epochs, self.dataset, self.config, self.begun)
+            self.pace = Pace(plan, self.team, self.begun)
+            self.save()
         # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
         while not self._is_finished() and (self.progress.links or not self._is_spent(seconds)):
             self._train_until_validation()
@@ -111,9 +121,14 @@ class _Training:
                 self.save()  # a validation may take long, and be killed
             self._validate()
             self.save()
+        if self.pace is not None and self._is_finished() and not self.pace.plan.finished:
+            self._validate_finally(self.pace)
+            self.save()
 
     def save(self) -> None:
         """Write a checkpoint: parameters and counters always belong together between two steps."""
+        if self.pace is not None:
+            self.progress.plan = self.pace.state()
         if self.team.leads:
             with uninterrupted():
                 state = self.optimization
@@ -129,17 +144,24 @@ class _Training:
 
     def _train_until_validation(self) -> None:
         progress = self.progress
-        with stage(f"epoch {progress.epoch + 1}/{self.config.epochs}") as report:
+        with stage("training" if self.pace else f"epoch {progress.epoch + 1}/{self.config.epochs}") as report:
             while not self._is_validation_due():
                 if time.monotonic() - self.last_save >= 60 * self.config.checkpoint_minutes:
                     self.save()
+                begin = time.monotonic()
                 self._step()
-                share = self._epochs_done() / self.config.epochs
-                report(share, f"  loss {progress.loss_sum / progress.links:.4f}  {self._speed()}{self._best()}")
+                if self.pace is not None:
+                    self.pace.review(progress.step, time.monotonic() - begin)
+                report(
+                    self._position(progress.step),
+                    f"  loss {progress.loss_sum / progress.links:.4f}  {self._speed()}{self._best()}",
+                )
 
     def _is_finished(self) -> bool:
         """Whether all epochs are done, or the last validations have not found a better network."""
         progress, patience = self.progress, self.config.patience
+        if self.pace is not None:
+            return progress.step >= self.pace.plan.steps and not progress.links
         if progress.epoch >= self.config.epochs:
             return True
         if not patience or progress.links or not progress.best.get("valid"):
@@ -160,12 +182,16 @@ class _Training:
 
     def _is_validation_due(self) -> bool:
         """Also where a training resumes that was interrupted while it validated."""
+        if self.pace is not None:
+            return self.pace.plan.is_validation_due(self.progress.step) and self.progress.links > 0
         return self.progress.batch in self.validate_after and self.progress.links > 0
 
     def _step(self) -> None:
         begin, progress = time.monotonic(), self.progress
+        if progress.batch == self.epochs.length:  # an epoch that did not end with a validation
+            progress.epoch, progress.batch = progress.epoch + 1, 0
         batch = self.epochs.batch(progress.epoch, progress.batch)
-        position = min(1.0, (progress.step + 0.5) / (self.config.epochs * self.epochs.length))
+        position = self._position(progress.step + 0.5)
         try:
             loss = self.optimization.compute_gradients(batch)
             self.interrupts.raise_asked()  # so that an error within a step is never taken for an interrupt between two
@@ -180,18 +206,46 @@ class _Training:
 
     def _validate(self) -> None:
         begin = time.monotonic()
-        metrics = self._metrics()
+        links = self._validation_links()
+        metrics = self._metrics(self.optimization.result, links)
+        seconds = time.monotonic() - begin
         entry = {
             "epoch": self._epochs_done(),
             "step": self.progress.step,
             "loss": self.progress.loss_sum / self.progress.links,
             "valid": metrics,
+            "links": links,
+            "training_seconds": self.progress.seconds,
+            "validation_seconds": seconds,
+        }
+        self.interrupts.raise_asked()
+        with uninterrupted():
+            self._record(entry)
+            if self.pace is not None:
+                self.pace.plan.observe_validation(seconds, links)
+
+    def _validate_finally(self, pace: Pace) -> None:
+        """Validate the chosen network on all valid links, where it was chosen by a sample of them."""
+        links = pace.final_links()  # all wait here until the leader has written the network
+        begin, best = time.monotonic(), self.progress.best
+        if links <= pace.plan.sample:
+            pace.plan.finished = True
+            return
+        metrics = self._metrics(self.folder.network(self.dataset, self.config.device), links)
+        chosen = {"epoch": best["epoch"], "step": best["step"], "valid": metrics}
+        entry = {
+            **chosen,
+            "loss": best["loss"],
+            "links": links,
             "training_seconds": self.progress.seconds,
             "validation_seconds": time.monotonic() - begin,
         }
         self.interrupts.raise_asked()
         with uninterrupted():
-            self._record(entry)
+            if self.team.leads:
+                self.folder.update(metrics=chosen)
+            self._tell(entry)
+            pace.plan.finished = True
 
     def _record(self, entry: dict[str, Any]) -> None:
         """Keep a validation's outcome; a process killed within leaves files that are written again, the same."""
@@ -201,28 +255,45 @@ class _Training:
         if not metrics or not best or metrics[name] >= best[name]:
             chosen = {key: entry[key] for key in ("epoch", "step", "valid")}
             tied = metrics and best and metrics[name] == best[name]
-            progress.best = {**chosen, "since": progress.best.get("since", 0) if tied else entry["step"]}
+            progress.best = {
+                **chosen,
+                "loss": entry["loss"],
+                "since": progress.best.get("since", 0) if tied else entry["step"],
+            }
             if self.team.leads:
                 self.folder.write_network(self.optimization.result, entry["epoch"])
                 self.folder.update(metrics=chosen)
-        if self.log is not None:
-            progress.log_bytes = self.log.append(entry)
-            if self.listener is not None:
-                self.listener(entry)
+        self._tell(entry)
         progress.loss_sum, progress.links = 0.0, 0
         if progress.batch == self.epochs.length:
             progress.epoch, progress.batch = progress.epoch + 1, 0
 
-    def _metrics(self) -> dict[str, float]:
-        if not len(self.dataset.valid):
+    def _tell(self, entry: dict[str, Any]) -> None:
+        if self.log is not None:
+            self.progress.log_bytes = self.log.append(entry)
+            if self.listener is not None:
+                self.listener(entry)
+
+    def _validation_links(self) -> int:
+        valid = len(self.dataset.valid)
+        sample = self.config.validation_sample if self.pace is None else self.pace.plan.sample
+        return valid if sample is None else min(sample, valid)
+
+    def _metrics(self, network: NeuralBellmanFordNetwork, links: int) -> dict[str, float]:
+        if not links:
             return {}
-        scorer = NetworkScorer(self.optimization.result, self.dataset.train.message_csr, self.config.device)
-        sample = self.config.validation_sample
+        scorer = NetworkScorer(network, self.dataset.train.message_csr, self.config.device)
         try:
-            return evaluate(scorer, self.dataset, "valid", sample=sample, team=self.team).metrics.to_dict()
+            return evaluate(scorer, self.dataset, "valid", sample=links, team=self.team).metrics.to_dict()
         except EvaluationError as error:
             at = f"validation after epoch {self._epochs_done():.4g}, batch {self.progress.batch} "
             raise self._diverged(f"{at}(step {self.progress.step})", error) from None
+
+    def _position(self, step: float) -> float:
+        """Where a step stands among the planned ones, from 0 to 1."""
+        if self.pace is not None:
+            return self.pace.plan.position(step)
+        return min(1.0, step / (self.config.epochs * self.epochs.length))
 
     def _diverged(self, at: str, error: NbfnetError) -> TrainingError:
         return TrainingError(

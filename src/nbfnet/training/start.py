@@ -43,7 +43,7 @@ def begin(
     if exists:
         remedy = "resume it with 'nbfnet train --resume' (resume=True in Python), or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-    config = make_config(default_config(dataset, make_config(*tables).model), _to_the_end(tables), *tables)
+    config = make_config(default_config(dataset, make_config(*tables)), _to_the_end(tables), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
     if team.leads:
@@ -75,7 +75,7 @@ def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[Ru
         remedy = "leave them out, or begin in another folder"
         raise RunFolderError(path, f"a resumed training cannot change {', '.join(changed)}", remedy)
     log = read_log(path)
-    if log and config.training.epochs < log[-1]["epoch"]:
+    if log and config.training.hours is None and config.training.epochs < log[-1]["epoch"]:
         what = f"it has done {log[-1]['epoch']:.4g} epochs, and is asked for {config.training.epochs} in all"
         raise RunFolderError(path, what, "ask for more, or begin in another folder")
     if not (path / FILE).exists() and folder.manifest["metrics"]:
