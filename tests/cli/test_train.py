@@ -365,7 +365,7 @@ def test_bars_are_for_terminals(train, small, tmp_path, monkeypatch):
     assert "epoch 1/2" not in silent.err and "\x1b" not in silent.err
 
 
-def slowly(optimization):
+def slowly(optimization, position):
     optimization.optimizer.step()
     time.sleep(0.6)  # a bar is drawn a few times a second
 
@@ -409,3 +409,35 @@ def test_a_network_that_learned_nothing_is_told(nbfnet, tmp_path):
     file.write_text("".join(f"e{h}\tr\te{t}\n" for h, t in random.integers(0, 300, (600, 2))))
     settings = ["--set", "training.learning_rate=1e-30", "--set", "model.layers=2", "--epochs", "1"]
     assert "it has learned nothing" in nbfnet("train", file, "-o", tmp_path / "run", *settings).err
+
+
+def test_what_was_chosen_and_why(train, small, tmp_path):
+    said = train(small.knowledge, tmp_path / "run", "--set", "training.hiding=pair").err
+    lines = [line for line in said.splitlines() if line.startswith("chosen: ")]
+    assert any(re.match(r"chosen: model\.edges = independent: \d+ relations with ", line) for line in lines)
+    assert not any("training.batch_size = 16:" in line or "training.patience" in line for line in lines)
+    assert "chosen: " not in train(small.knowledge, tmp_path / "run", "--epochs", "2", "--resume").err
+
+
+def test_a_budget_of_seconds(nbfnet, small, tmp_path):
+    answer = nbfnet("train", small.knowledge, "-o", tmp_path / "run", *small.options, "--hours", "0.001", "--json")
+    assert answer.document["best"]["valid"]["mrr"] > 0
+    assert "chosen: training.schedule = cosine: with a budget" in answer.err
+    assert "found no better network" not in answer.err
+    plan = read_progress(tmp_path / "run").plan
+    assert plan["budget"] == 3.6 and plan["finished"]
+    again = nbfnet("train", small.knowledge, "-o", tmp_path / "run", "--resume", "--json")
+    assert again.document == answer.document
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hours", "1", "--epochs", "3"], "give one of them"),
+        (["--hours", "0"], "training.hours = 0.0"),
+        (["--hours", "nan"], "'--hours'"),
+    ],
+)
+def test_budgets_that_cannot_be_kept(nbfnet, small, tmp_path, arguments, message):
+    refused = nbfnet("train", small.knowledge, "-o", tmp_path / "run", *arguments)
+    assert refused.code == 2 and message in refused.err and not (tmp_path / "run").exists()
