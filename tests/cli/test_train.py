@@ -422,7 +422,7 @@ def test_what_was_chosen_and_why(train, small, tmp_path):
 def test_a_budget_of_seconds(nbfnet, small, tmp_path):
     answer = nbfnet("train", small.knowledge, "-o", tmp_path / "run", *small.options, "--hours", "0.001", "--json")
     assert answer.document["best"]["valid"]["mrr"] > 0
-    assert "chosen: training.schedule = cosine: with a budget" in answer.err
+    assert "chosen: training.schedule = cosine: the learning rate falls" in answer.err
     assert "found no better network" not in answer.err
     plan = read_progress(tmp_path / "run").plan
     assert plan["budget"] == 3.6 and plan["finished"]

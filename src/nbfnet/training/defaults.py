@@ -44,7 +44,7 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     """
     chosen = [_batch_size(dataset, stated.model)]
     if stated.training.hours is not None:
-        why = "with a budget the learning rate falls to zero, which is better than a constant one of the same time"
+        why = "the learning rate falls to zero as the budget of hours ends"
         chosen.append(Choice("training.schedule", "cosine", why))
     else:
         chosen += _validations(dataset)
