@@ -14,10 +14,13 @@ from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.triplets import Triplets
 from nbfnet.training.budget import CALIBRATION_LINKS, CALIBRATION_PAIRS, Plan, make_plan
 from nbfnet.training.checkpoint import read_progress
+from nbfnet.training.loop import train
 from nbfnet.training.schedule import learning_rate
+from nbfnet.training.start import begin
 from nbfnet.training.step import Optimization
 
 SECONDS = 4.0
+SMALL = {"model": {"dim": 4, "layers": 2, "hidden": [4]}, "training": {"batch_size": 8, "negatives": 3}}
 
 
 @pytest.fixture(autouse=True)
@@ -187,4 +190,13 @@ def test_a_final_validation_that_is_stopped_is_done_again(learn, tmp_path, knowl
     heard = []
     learn(tmp_path / "run", knowledge, heard.append)
     assert [entry["links"] for entry in heard] == [len(knowledge.valid)]
+    assert read_progress(tmp_path / "run").plan["finished"]
+
+
+def test_a_time_limit_stops_a_budget_and_another_call_follows_its_plan(tmp_path, knowledge):
+    folder, config = begin(tmp_path / "run", knowledge, SMALL, {"training": {"hours": SECONDS / 3600}})
+    train(folder, knowledge, config, stop_after=SECONDS / 10 / 3600)
+    stopped = read_progress(tmp_path / "run")
+    assert 0 < stopped.step < stopped.plan["steps"] and not stopped.plan["finished"]
+    train(folder, knowledge, config)
     assert read_progress(tmp_path / "run").plan["finished"]

@@ -76,3 +76,24 @@ def test_a_checkpoint_that_lacks_something(tmp_path, change):
     write_tensors(tmp_path / FILE, tensors, description)
     with pytest.raises(RunFolderError, match="not of this training"):
         load_checkpoint(tmp_path, *make(), training="mine")
+
+
+def test_a_checkpoint_of_an_older_release_has_no_plan(tmp_path):
+    network, optimizer = make()
+    step(network, optimizer, 0)
+    save_checkpoint(tmp_path, network, optimizer, Progress(step=1), training="mine")
+    tensors, description = read_tensors(tmp_path / FILE)
+    del description["plan"]
+    write_tensors(tmp_path / FILE, tensors, description)
+    assert load_checkpoint(tmp_path, *make(), training="mine") == Progress(step=1)
+
+
+def test_a_checkpoint_without_the_average_that_is_needed(tmp_path):
+    (network, optimizer), (average, _) = make(), make(seed=1)
+    save_checkpoint(tmp_path, network, optimizer, Progress(), average=average, training="mine")
+    (other, other_optimizer), (other_average, _) = make(seed=2), make(seed=3)
+    load_checkpoint(tmp_path, other, other_optimizer, average=other_average, training="mine")
+    assert torch.equal(other_average.indicator.query.weight, average.indicator.query.weight)
+    save_checkpoint(tmp_path, network, optimizer, Progress(), training="mine")
+    with pytest.raises(RunFolderError, match="not of this training"):
+        load_checkpoint(tmp_path, other, other_optimizer, average=other_average, training="mine")

@@ -110,8 +110,8 @@ class _Training:
         if not self.progress.step:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
         if self.config.hours is not None and self.pace is None:
-            seconds, steps = 3600 * self.config.hours, self.optimization
-            plan = plan_ahead(seconds, steps, self.epochs, self.dataset, self.config, self.begun)
+            budget, steps = 3600 * self.config.hours, self.optimization
+            plan = plan_ahead(budget, steps, self.epochs, self.dataset, self.config, self.begun)
             self.pace = Pace(plan, self.team, self.begun)
             self.save()
         # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
@@ -188,20 +188,21 @@ class _Training:
 
     def _step(self) -> None:
         begin, progress = time.monotonic(), self.progress
-        if progress.batch == self.epochs.length:  # an epoch that did not end with a validation
-            progress.epoch, progress.batch = progress.epoch + 1, 0
-        batch = self.epochs.batch(progress.epoch, progress.batch)
+        epoch, number = progress.epoch, progress.batch
+        if number == self.epochs.length:  # an epoch that did not end with a validation
+            epoch, number = epoch + 1, 0
+        batch = self.epochs.batch(epoch, number)
         position = self._position(progress.step + 0.5)
         try:
             loss = self.optimization.compute_gradients(batch)
             self.interrupts.raise_asked()  # so that an error within a step is never taken for an interrupt between two
             with uninterrupted():
                 self.optimization.take_step(position)
-                progress.batch, progress.step = progress.batch + 1, progress.step + 1
+                progress.epoch, progress.batch, progress.step = epoch, number + 1, progress.step + 1
                 progress.loss_sum, progress.links = progress.loss_sum + loss * batch.links, progress.links + batch.links
                 progress.seconds += time.monotonic() - begin
         except TrainingError as error:
-            at = f"epoch {progress.epoch + 1}, batch {progress.batch + 1} (step {progress.step + 1})"
+            at = f"epoch {epoch + 1}, batch {number + 1} (step {progress.step + 1})"
             raise self._diverged(at, error) from None
 
     def _validate(self) -> None:
