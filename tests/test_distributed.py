@@ -14,7 +14,8 @@ import torch
 
 from nbfnet.distributed import ALONE, Team, gather_team
 from nbfnet.errors import TeamError
-from nbfnet.training.checkpoint import read_tensors
+from nbfnet.training.checkpoint import read_progress, read_tensors
+from nbfnet.training.log import read_log
 from nbfnet.training.run_folder import RunFolder
 
 TIMEOUT = 180  # seconds; a busy machine must not fail a test
@@ -116,6 +117,37 @@ def test_a_training_of_a_team(kind, batch_size, commands, small, tmp_path):
     left, right = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "team"))
     for name, tensor in left.items():
         assert torch.allclose(tensor, right[name], rtol=1e-4, atol=1e-6), name
+
+
+def test_a_recipe_of_a_team(commands, small, tmp_path):
+    """Softmax, decay, average and fact ratio: the same network as one process has."""
+    keys = {
+        "loss": "softmax",
+        "schedule": "cosine",
+        "warmup": 0.1,
+        "average": 0.9,
+        "weight_decay": 0.1,
+        "fact_ratio": 0.6,
+    }
+    recipe = [part for key, value in keys.items() for part in ("--set", f"training.{key}={value}")]
+    options = [*small.options, *recipe, "--epochs", "3", "--json"]
+    alone = commands.run("train", small.knowledge, "-o", tmp_path / "alone", *options)
+    team = commands.run_team(2, "train", small.knowledge, "-o", tmp_path / "team", *options)
+    assert [ended.code for ended in (alone, *team)] == [0, 0, 0], (alone, team)
+    left, right = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "team"))
+    assert left.keys() == right.keys()
+    for name, tensor in left.items():
+        assert torch.allclose(tensor, right[name], rtol=1e-4, atol=1e-6), name
+
+
+def test_a_budget_of_a_team(commands, small, tmp_path):
+    """The leader's clock counts: processes that planned for themselves would wait for each other without end."""
+    options = [*small.options, "--set", "training.validation_sample=3", "--hours", "0.002", "--json"]
+    team = commands.run_team(2, "train", small.knowledge, "-o", tmp_path / "run", *options)
+    assert [ended.code for ended in team] == [0, 0], team
+    progress = read_progress(tmp_path / "run")
+    assert progress.plan["finished"] and progress.step == progress.plan["steps"]
+    assert [entry["links"] for entry in read_log(tmp_path / "run")][-1] == 8
 
 
 def test_a_team_goes_on_where_one_process_stopped(commands, small, tmp_path):

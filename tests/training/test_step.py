@@ -158,6 +158,20 @@ def test_the_softmax_loss_and_its_gradients(knowledge, hiding, edges, aggregate,
     assert repeated and directions == {False, True}  # queries that are computed once, and both directions
 
 
+def test_softmax_leaves_the_constant_of_all_logits_alone(knowledge):
+    """Its gradient is zero but for rounding, of which Adam would make whole steps."""
+    config = TrainingConfig(batch_size=8, loss="softmax")
+    network = NeuralBellmanFordNetwork(ModelConfig(dim=4, layers=2, hidden=(4,)), 4)
+    optimization, epochs = Optimization(network, knowledge.train, config, ALONE), make_batches(knowledge.train, config)
+    before = [parameter.detach().clone() for parameter in network.parameters()]
+    for number in range(3):
+        optimization.compute_gradients(epochs.batch(0, number))
+        optimization.take_step()
+    moved = [not torch.equal(old, new) for old, new in zip(before, network.parameters(), strict=True)]
+    names = [name for name, _ in network.named_parameters()]
+    assert [name for name, has in zip(names, moved, strict=True) if not has] == ["score_function.mlp.2.bias"]
+
+
 def test_facts_that_are_asked_in_an_epoch_pass_no_message(knowledge, homogeneous):
     """Nor do their copies where the batch hides them; the other facts do."""
     for graph in (knowledge.train, homogeneous.train):

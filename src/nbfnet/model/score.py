@@ -21,6 +21,13 @@ class Score(nn.Module):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.mlp = nn.Sequential(*layers[:-1])
 
+    @property
+    def constant(self) -> nn.Parameter:
+        """(1,) what is added to every logit: the bias of the last layer."""
+        last = self.mlp[-1]
+        assert isinstance(last, nn.Linear)
+        return last.bias
+
     def forward(self, representation: Tensor, query: Tensor) -> Tensor:
         """(...,) logits of pair representations (..., dim) and query embeddings (..., dim), or (dim,) for all.
 

@@ -123,6 +123,9 @@ class Optimization:
         """The loss of the whole batch; every process gets the gradients of it."""
         if loss.requires_grad:
             loss.backward()  # type: ignore[no-untyped-call]
+        if self._candidates is not None:
+            # A softmax does not depend on it: its gradient is what rounding leaves, and Adam would make a step of that.
+            self.network.score_function.constant.grad = None
         parameters = list(self.network.parameters())
         # A parameter that no query used has no gradient: zero, as in a process that did use it.
         parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
