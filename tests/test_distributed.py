@@ -124,7 +124,6 @@ def test_a_recipe_of_a_team(commands, small, tmp_path):
     keys = {
         "loss": "softmax",
         "schedule": "cosine",
-        "warmup": 0.1,
         "average": 0.9,
         "weight_decay": 0.1,
         "fact_ratio": 0.6,

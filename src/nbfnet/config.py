@@ -78,13 +78,11 @@ class TrainingConfig(_Frozen):
     """What a batch may not see: its own triplets, or every edge between the two ends of each pair that it scores; of
     the softmax loss, which scores all, every edge between a query and its answer."""
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3
-    """Of Adam, before warm-up and decay."""
+    """Of Adam, before decay."""
     weight_decay: Annotated[float, Field(ge=0, le=1e37)] = 0.0
     """Of AdamW: each step first shrinks every parameter by this share of the learning rate."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     """How the learning rate falls to zero over the planned steps: not at all, on a line, or on half a cosine."""
-    warmup: Share = 0.0
-    """The share of the planned steps over which the learning rate rises from zero."""
     average: Share = 0.0
     """The decay of a moving average of the parameters, which is validated and kept; 0 keeps the parameters as they
     are. Step k has the decay (1 + k) / (10 + k) if that is less."""

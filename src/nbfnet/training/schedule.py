@@ -1,4 +1,4 @@
-"""The learning rate over a training: warm-up, then decay to zero."""
+"""The learning rate over a training, and its decay to zero."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ def learning_rate(config: TrainingConfig, position: float) -> float:
     With S steps the k-th, from 0, has its middle at (k + 1/2) / S, so that no step has a rate of zero.
     """
     assert 0 <= position <= 1
-    warmup = config.warmup
-    if position < warmup:
-        return config.learning_rate * position / warmup
-    decayed = (position - warmup) / (1 - warmup)
     match config.schedule:
         case "constant":
             return config.learning_rate
         case "linear":
-            return config.learning_rate * (1 - decayed)
+            return config.learning_rate * (1 - position)
         case "cosine":
-            return config.learning_rate * (1 + math.cos(math.pi * decayed)) / 2
+            return config.learning_rate * (1 + math.cos(math.pi * position)) / 2

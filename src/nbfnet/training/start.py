@@ -98,7 +98,7 @@ def _to_the_end(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _changed(before: Config, after: Config) -> list[str]:
     old, new = before.training.model_dump(), after.training.model_dump()
     # The steps taken so far had learning rates for a number of epochs.
-    planned = {"epochs"} if before.training.schedule != "constant" or before.training.warmup else set()
+    planned = {"epochs"} if before.training.schedule != "constant" else set()
     training = [f"training.{key}" for key in old if old[key] != new[key] and key not in MAY_CHANGE - planned]
     return [*training, *(["model"] if before.model != after.model else [])]
 
