@@ -125,7 +125,6 @@ def test_a_recipe_of_a_team(commands, small, tmp_path):
         "loss": "softmax",
         "schedule": "cosine",
         "average": 0.9,
-        "weight_decay": 0.1,
         "fact_ratio": 0.6,
     }
     recipe = [part for key, value in keys.items() for part in ("--set", f"training.{key}={value}")]

@@ -79,8 +79,6 @@ class TrainingConfig(_Frozen):
     the softmax loss, which scores all, every edge between a query and its answer."""
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3
     """Of Adam, before decay."""
-    weight_decay: Annotated[float, Field(ge=0, le=1e37)] = 0.0
-    """Of AdamW: each step first shrinks every parameter by this share of the learning rate."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     """How the learning rate falls to zero over the planned steps: not at all, on a line, or on half a cosine."""
     average: Share = 0.0

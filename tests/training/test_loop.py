@@ -91,10 +91,10 @@ def test_epochs_in_several_goes_are_epochs_in_one(learn, outcome, tmp_path, know
 RECIPES = [
     {"loss": "softmax"},
     {"schedule": "cosine"},
-    {"schedule": "linear", "weight_decay": 0.1},
+    {"schedule": "linear"},
     {"average": 0.9},
     {"fact_ratio": 0.5, "epochs": 5},
-    {"loss": "softmax", "schedule": "cosine", "average": 0.9, "weight_decay": 0.1, "fact_ratio": 0.5},
+    {"loss": "softmax", "schedule": "cosine", "average": 0.9, "fact_ratio": 0.5},
 ]
 
 

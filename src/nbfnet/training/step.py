@@ -1,4 +1,4 @@
-"""What a training step computes: hide the batch's edges, score, loss, gradients; and AdamW, which takes it."""
+"""What a training step computes: hide the batch's edges, score, loss, gradients; and Adam, which takes it."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ class Optimization:
 
     def __init__(self, network: NeuralBellmanFordNetwork, graph: Graph, config: TrainingConfig, team: Team) -> None:
         self.network, self.config, self.team = network, config, team
-        self.optimizer = torch.optim.AdamW(
-            network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-        )
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
         self.average = MovingAverage(network, config.average) if config.average else None
         self._graph = graph
         self._facts: npt.NDArray[np.bool_] | None = None
@@ -72,7 +70,7 @@ class Optimization:
         return self._gather_gradients(self._loss(batch))
 
     def take_step(self, position: float = 0.0) -> None:
-        """Move the parameters along their gradients, at a position from 0 to 1 in the plan, as AdamW does.
+        """Move the parameters along their gradients, at a position from 0 to 1 in the plan, as Adam does.
 
         Raises:
             TrainingError: a parameter is not finite any more.
