@@ -120,12 +120,11 @@ def test_a_training_of_a_team(kind, batch_size, commands, small, tmp_path):
 
 
 def test_a_recipe_of_a_team(commands, small, tmp_path):
-    """Softmax, decay, average and fact ratio: the same network as one process has."""
+    """Softmax, decay and average: the same network as one process has."""
     keys = {
         "loss": "softmax",
         "schedule": "cosine",
         "average": 0.9,
-        "fact_ratio": 0.6,
     }
     recipe = [part for key, value in keys.items() for part in ("--set", f"training.{key}={value}")]
     options = [*small.options, *recipe, "--epochs", "3", "--json"]

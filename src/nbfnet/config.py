@@ -84,9 +84,6 @@ class TrainingConfig(_Frozen):
     average: Share = 0.0
     """The decay of a moving average of the parameters, which is validated and kept; 0 keeps the parameters as they
     are. Step k has the decay (1 + k) / (10 + k) if that is less."""
-    fact_ratio: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """In each epoch this share of the training facts is only the graph, and the others are asked on it; 1 asks every
-    fact on all others."""
     seed: Seed = 0
     """Of everything random: the split, the parameters, the batches."""
     validations_per_epoch: Count = 1

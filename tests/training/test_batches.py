@@ -178,24 +178,3 @@ def test_an_epoch_of_fewer_batches_draws_other_links_each_time(knowledge):
     first, second = ({link for batch in batches for link, _ in asked_of(batch, 2)} for batches in some)
     assert first != second
     assert len(epoch_of(graph, batch_size=4, batches_per_epoch=1000)) == len(every)
-
-
-@pytest.mark.parametrize("kind", ["knowledge", "homogeneous"])
-@pytest.mark.parametrize(("ratio", "share"), [(0.6, 0.4), (0.999, 0.0)])
-def test_a_fact_ratio_asks_other_facts_in_each_epoch(kind, ratio, share, request):
-    graph = request.getfixturevalue(kind).train
-    count = max(1, round(share * len(graph.triplets)))
-    asked_in = []
-    for epoch in range(2):
-        batches = epoch_of(graph, epoch, batch_size=3, negatives=2, fact_ratio=ratio)
-        assert sum(batch.links for batch in batches) == count
-        assert len({id(batch.facts) for batch in batches}) == 1
-        gone = np.flatnonzero(~batches[0].facts)
-        assert len(gone) == count and len(batches[0].facts) == len(graph.triplets)
-        rest = graph.triplets.take(gone)
-        removed = Counter(zip(rest.head.tolist(), rest.relation.tolist(), rest.tail.tolist(), strict=True))
-        if kind == "knowledge":
-            assert removed == Counter(fact for b in batches for fact, _ in asked_of(b, graph.num_relations))
-        asked_in.append(gone.tolist())
-    assert asked_in[0] != asked_in[1]
-    assert all(batch.facts is None for batch in epoch_of(graph, 0, batch_size=3))

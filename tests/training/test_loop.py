@@ -93,8 +93,7 @@ RECIPES = [
     {"schedule": "cosine"},
     {"schedule": "linear"},
     {"average": 0.9},
-    {"fact_ratio": 0.5, "epochs": 5},
-    {"loss": "softmax", "schedule": "cosine", "average": 0.9, "fact_ratio": 0.5},
+    {"loss": "softmax", "schedule": "cosine", "average": 0.9},
 ]
 
 

@@ -172,25 +172,6 @@ def test_softmax_leaves_the_constant_of_all_logits_alone(knowledge):
     assert [name for name, has in zip(names, moved, strict=True) if not has] == ["score_function.mlp.2.bias"]
 
 
-def test_facts_that_are_asked_in_an_epoch_pass_no_message(knowledge, homogeneous):
-    """Nor do their copies where the batch hides them; the other facts do."""
-    for graph in (knowledge.train, homogeneous.train):
-        config = TrainingConfig(batch_size=4, negatives=2, hiding="triplet", fact_ratio=0.6)
-        model = ModelConfig(dim=4, layers=2, hidden=(4,))
-        network = NeuralBellmanFordNetwork(model, graph.num_relation_ids).double()
-        optimization, epochs = Optimization(network, graph, config, ALONE), make_batches(graph, config)
-        for epoch in (0, 1):
-            batch = epochs.batch(epoch, 1)
-            loss = optimization.compute_gradients(batch)
-            left = dataclasses.replace(graph, triplets=graph.triplets.take(batch.facts))
-            kept = [edge for edge in edges_of(left) if not is_hidden(edge, graph, batch, "triplet")]
-            triplets = Triplets.of(*zip(*kept, strict=True))
-            csr = RelationalCSR.from_triplets(triplets, graph.num_nodes, graph.num_relation_ids)
-            assert mean_loss(dense_logits(network, csr, batch).view(batch.links, -1), None).item() == pytest.approx(
-                loss
-            )
-
-
 def test_the_moving_average(knowledge):
     torch.manual_seed(0)
     config = TrainingConfig(batch_size=8, negatives=3, average=0.3)

@@ -6,7 +6,7 @@ epoch, batch), so an interrupted training resumes exactly as it would have conti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -29,13 +29,12 @@ class Batch:
     relation: Int32  # (query,)
     target: Int32  # (query, candidate)
     links: int
-    facts: npt.NDArray[np.bool_] | None = None  # (fact,) those that it is asked on, if not all; one array for an epoch
 
     def take(self, links: slice) -> Batch:
         """The queries of some of the links."""
         per_link = len(self.source) // self.links
         rows = slice(links.start * per_link, links.stop * per_link)
-        return Batch(self.source[rows], self.relation[rows], self.target[rows], links.stop - links.start, self.facts)
+        return Batch(self.source[rows], self.relation[rows], self.target[rows], links.stop - links.start)
 
 
 class Batches(Protocol):
@@ -46,35 +45,23 @@ class Batches(Protocol):
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:
         """The batch of some of the links, by number."""
 
-    def facts_without(self, links: Int64) -> npt.NDArray[np.bool_]:
-        """(fact,) all facts but those of some of the links."""
-
 
 class Epochs:
-    """The sequence of batches: epoch after epoch, every link at most once in each.
-
-    With a fact ratio only the first links of an epoch's random order are asked, on the facts without them.
-    """
+    """The sequence of batches: epoch after epoch, every link at most once in each."""
 
     def __init__(self, batches: Batches, config: TrainingConfig) -> None:
         self._batches, self._size, self._seed = batches, config.batch_size, config.seed
-        self._splits = config.fact_ratio < 1
-        asked = (1 - config.fact_ratio) if self._splits else 1.0
-        self.num_links = max(1, round(asked * batches.num_links))  # of an epoch
+        self.num_links = batches.num_links
         whole = -(-self.num_links // self._size)
         self.length = min(whole, config.batches_per_epoch or whole)  # batches of an epoch
-        self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
-        self._facts: npt.NDArray[np.bool_] | None = None
+        self._order: tuple[int, Int64] = (-1, np.empty(0, dtype=np.int64))
 
     def batch(self, epoch: int, number: int) -> Batch:
         """The batch ``number`` < ``length`` of an epoch, both from 0."""
-        if self._epoch != epoch:
-            order = np.random.default_rng([self._seed, epoch]).permutation(self._batches.num_links)
-            self._epoch, self._order = epoch, order[: self.num_links]
-            self._facts = self._batches.facts_without(self._order) if self._splits else None
-        links = self._order[number * self._size : (number + 1) * self._size]
-        batch = self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
-        return replace(batch, facts=self._facts)
+        if self._order[0] != epoch:
+            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(self.num_links)
+        links = self._order[1][number * self._size : (number + 1) * self._size]
+        return self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
 
 
 _OF_ANY_TYPE = 4  # where entities have types, one of so many negatives is of any type: so other types rank low
@@ -102,7 +89,6 @@ class LinkBatches(Batches):
                 f"every query ({len(facts)} facts, {graph.num_nodes} entities); give a larger or sparser graph"
             )
         self._links = facts.take(askable)
-        self._number, self._num_facts = np.flatnonzero(askable), len(facts)
         self._only_tail, self._only_head = ~head_asked[askable], ~tail_asked[askable]
         self.num_links = len(self._links)
 
@@ -117,12 +103,6 @@ class LinkBatches(Batches):
         relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
         negatives = [drawn.draw(source, relation, answer, count, generator) for drawn, count in self._draws]
         return Batch(source, relation, np.concatenate([answer[:, None], *negatives], axis=1), len(links))
-
-    def facts_without(self, links: Int64) -> npt.NDArray[np.bool_]:
-        """(fact,) all facts but those of some of the links."""
-        facts = np.ones(self._num_facts, dtype=np.bool_)
-        facts[self._number[links]] = False
-        return facts
 
     def _can_be_asked(self, source: Int32, relation: Int32, answer: Int32) -> npt.NDArray[np.bool_]:
         return self._negatives.count_allowed(source, relation, answer) > 0
@@ -149,12 +129,6 @@ class PairBatches(Batches):
         source = np.concatenate([asked.head[:, None], u.reshape(shape)], axis=1).ravel()
         target = np.concatenate([asked.tail[:, None], v.reshape(shape)], axis=1).reshape(-1, 1)
         return Batch(source, np.zeros_like(source), target, len(links))
-
-    def facts_without(self, links: Int64) -> npt.NDArray[np.bool_]:
-        """(fact,) all edges but some."""
-        facts = np.ones(len(self._edges), dtype=np.bool_)
-        facts[links] = False
-        return facts
 
 
 def make_batches(graph: Graph, config: TrainingConfig) -> Epochs:

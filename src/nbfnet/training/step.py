@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from copy import deepcopy
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -54,8 +52,6 @@ class Optimization:
         self.network, self.config, self.team = network, config, team
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
         self.average = MovingAverage(network, config.average) if config.average else None
-        self._graph = graph
-        self._facts: npt.NDArray[np.bool_] | None = None
         self._edges = QueryEdges(graph.message_csr, graph.kind, config.hiding)
         self._candidates = Candidates(graph) if config.loss == "softmax" else None
 
@@ -90,23 +86,12 @@ class Optimization:
 
     def _loss(self, batch: Batch) -> Tensor:
         """This process's share of the batch's mean loss."""
-        edges = self._edges_of(batch)
-        csr = edges.csr.hide(edges.slots(batch.source, batch.relation, batch.target))
+        csr = self._edges.csr.hide(self._edges.slots(batch.source, batch.relation, batch.target))
         own = batch.take(self.team.share(batch.links))
         if not own.links:
             return torch.zeros((), device=self.config.device)
         graph = MessageGraph(csr, self.config.device)
         return self._mean_loss(graph, own) * (own.links / batch.links)
-
-    def _edges_of(self, batch: Batch) -> QueryEdges:
-        """The edges of the batch's epoch, indexed once in an epoch."""
-        if batch.facts is not self._facts:
-            csr, facts = self._graph.message_csr, batch.facts
-            if facts is not None:  # an edge and its inverse or reversal; self loops, which come last, are kept
-                loops = np.ones(csr.num_edges - 2 * len(facts), dtype=np.bool_)
-                csr = csr.keep(np.concatenate([facts, facts, loops])[csr.edge])
-            self._facts, self._edges = batch.facts, QueryEdges(csr, self._graph.kind, self.config.hiding)
-        return self._edges
 
     def _mean_loss(self, graph: MessageGraph, batch: Batch) -> Tensor:
         parts = (batch.source, batch.relation, batch.target)
