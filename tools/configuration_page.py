@@ -32,7 +32,7 @@ CHOSEN = """
 | `training.negatives` | 1 for a homogeneous graph |
 | `training.temperature` | 0.5 with `dependent` edges, 1 with `independent` ones |
 | `training.hiding` | `triplet` if other facts join the ends of at least 5 % of the valid links, else `pair` |
-| `training.validation_sample` | all valid links, or as many as can be ranked in some minutes; with `training.hours`, in a tenth of the time |
+| `training.validation_sample` | all valid links, or as many as some minutes, or a tenth of `training.hours`, allow |
 | `training.patience` | 5, or 0 if there are fewer than 50 valid links or `training.epochs` is stated |
 | `training.schedule` | `cosine` if `training.hours` is stated |
 """
