@@ -144,16 +144,9 @@ class TileWalk {
 
     TileEdges<Scalar> edges() const {
         const Scalar *relations = c_.layer.relation + c_.plan->family[group_] * c_.layer.relations * c_.layer.dim;
-        return {places_,
-                c_.layer.dim,
-                edge_begin_,
-                edge_source_.data(),
-                relation_,
-                zeros_,
-                boundary_,
-                c_.layer.edge_weight ? weight_ : nullptr,
-                previous_,
-                relations};
+        return {places_,   c_.layer.dim, edge_begin_, edge_source_.data(),
+                relation_, zeros_,       boundary_,   c_.layer.edge_weight ? weight_ : nullptr,
+                previous_, relations};
     }
     TileStatistics<Scalar> statistics() {
         return {layer_.statistics_row(0), shared_.weights.width_padded, ties_.data()};
