@@ -15,19 +15,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
+
+import nbfnet  # before torch: it tells waiting threads to sleep
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of several processes, and for what they start
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import torch
 
 from nbfnet.graph.store import write_store
 
 TIMEOUT = 180  # seconds; a busy machine must not fail a test
 
-if TYPE_CHECKING:
-    from nbfnet import Run
 
 # The same examples on every run, and no time limit for one example: a busy machine must not fail a test.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=20)
@@ -263,19 +267,15 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def things_run(things: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def things_run(things: Path, tmp_path_factory: pytest.TempPathFactory) -> nbfnet.Run:
     """A network that learned the things; nobody writes into its folder."""
-    import nbfnet
-
     with single_thread():
         return nbfnet.train(things, tmp_path_factory.mktemp("runs") / "things", config=SMALL)
 
 
 @pytest.fixture(scope="session")
-def friends_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def friends_run(tmp_path_factory: pytest.TempPathFactory) -> nbfnet.Run:
     """A network that learned a homogeneous graph: two rings with a leaf at every node, and a bridge."""
-    import nbfnet
-
     edges = [(f"{ring}{i}", f"{ring}{(i + 1) % 10}") for ring in "ab" for i in range(10)]
     edges += [(f"{ring}{i}", f"{ring} leaf {i}") for ring in "ab" for i in range(10)] + [("a0", "b0")]
     config = {**SMALL, "training": {"epochs": 1, "batch_size": 16}}
@@ -299,10 +299,8 @@ def single_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def sigmoid_run(things_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def sigmoid_run(things_run: nbfnet.Run, tmp_path_factory: pytest.TempPathFactory) -> nbfnet.Run:
     """The same network without its curve: the least change of a score changes the probability."""
-    import nbfnet
-
     folder = tmp_path_factory.mktemp("runs") / "sigmoid"
     shutil.copytree(things_run.folder.path, folder)
     run = nbfnet.Run.open(folder)

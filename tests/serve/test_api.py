@@ -70,7 +70,7 @@ def test_explanations_are_those_of_the_run(drugs, drugs_run: nbfnet.Run, asked: 
     assert [path["sentence"] for path in found["paths"]] == [str(path) for path in expected.paths]
     assert found["probability"] == pytest.approx(expected.probability)
     for path, other in zip(found["paths"], expected.paths, strict=True):
-        assert [edge["importance"] for edge in path["edges"]] == pytest.approx(list(other.importance))
+        assert [edge["importance"] for edge in path["edges"]] == pytest.approx(list(other.importance), abs=1e-6)
         assert path["deletion_drop"] == pytest.approx(other.deletion_drop, abs=1e-5)
     assert sorted(number for pattern in found["patterns"] for number in pattern["paths"]) == [0, 1, 2]
     assert ("--asked" in found["command"]) == (asked == "head")
