@@ -28,6 +28,7 @@ class Planner {
         result.families = r.families;
         result.iterations = r.iterations;
         result.graph = g.serial;
+        result.background_given = r.background_given;
         result.source = r.source;
         result.source.resize(result.groups(), -1);
         result.family = r.family;
@@ -63,11 +64,12 @@ class Planner {
         parallel(threads, [&](int thread) {
             for (int64_t f = thread; f < r.families; f += threads) {
                 auto &need = needs[f];
-                need.assign(g.nodes, -1);
+                // Without any query the background itself is asked for.
+                need.assign(g.nodes, r.source.empty() ? static_cast<int8_t>(r.iterations) : -1);
                 for (const auto &of_thread : need_of_thread)
                     if (!of_thread[f].empty())
                         for (int64_t v = 0; v < g.nodes; ++v) need[v] = std::max(need[v], of_thread[f][v]);
-                spread_need(g, r.iterations, need.data());
+                if (!r.background_given) spread_need(g, r.iterations, need.data());
             }
         });
     }
@@ -78,8 +80,9 @@ class Planner {
         Cone &cone = cones[q];
         if (all_targets()) {
             search.from_source(r.source[q], r.iterations);
-            for (int64_t v = 0; v < g.nodes; ++v)
-                if (search.first[v] == never) need[v] = end_of_all;
+            if (!r.background_given)
+                for (int64_t v = 0; v < g.nodes; ++v)
+                    if (search.first[v] == never) need[v] = end_of_all;
             cone.node = search.reached;
         } else {
             const int32_t *begin = r.target.data() + r.target_begin[q], *end = r.target.data() + r.target_begin[q + 1];
@@ -112,9 +115,9 @@ class Planner {
             full[r.family[q]] += all;
         }
         for (int64_t f = 0; f < r.families; ++f) {
-            for (int64_t v = 0; v < g.nodes; ++v)
+            for (int64_t v = 0; !r.background_given && v < g.nodes; ++v)
                 if (needs[f][v] > 0) cost[f] += needs[f][v] * (degree(g, static_cast<int32_t>(v)) + edges_worth_a_row);
-            dense[f] = cost[f] >= full[f];
+            dense[f] = full[f] > 0 && cost[f] >= full[f];
         }
     }
 

@@ -40,6 +40,7 @@ struct RowPlan {
     std::vector<int64_t> target_row;  // (target) where each target stands in the last level
     int64_t edges = 0;                // messages to compute, over all iterations
     int64_t graph = 0;                // the serial number of the graph it was made for
+    bool background_given = false;    // the rows of backgrounds are listed, but not computed
 
     int64_t groups() const { return queries + families; }
     int64_t background(int64_t group) const { return queries + family[group]; }
@@ -54,6 +55,7 @@ struct PlanRequest {
     std::vector<int64_t> target_begin;    // (query + 1), empty: every node is a target
     std::vector<int32_t> target;          // (target)
     bool frontier = true;                 // false: every node of every query, the plain algorithm
+    bool background_given = false;        // it is known already: list only what queries read of it
     int threads = 1;
 };
 

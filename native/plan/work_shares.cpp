@@ -17,9 +17,11 @@ double cost_of_row(const Graph &g, int32_t node) {
     return edges_worth_a_row + static_cast<double>(g.indptr[node + 1] - g.indptr[node]);
 }
 
+int64_t computed_groups(const RowPlan &plan) { return plan.background_given ? plan.queries : plan.groups(); }
+
 Costs find_costs(const RowPlan &plan, const Graph &g, const Level &level) {
     Costs costs{std::vector<double>(plan.groups(), 0), std::vector<double>(plan.families, 0), 0};
-    for (int64_t group = 0; group < plan.groups(); ++group) {
+    for (int64_t group = 0; group < computed_groups(plan); ++group) {
         for (int64_t i = level.begin[group]; i < level.begin[group + 1]; ++i)
             costs.of_group[group] += cost_of_row(g, level.node[i]);
         costs.of_family[plan.family[group]] += costs.of_group[group];
@@ -58,7 +60,7 @@ WorkShares share_work(const RowPlan &plan, const Graph &g, int64_t iteration, in
 
     // Split groups first: what each thread has of them is the ground that whole families and groups then level out.
     std::vector<int64_t> whole;
-    for (int64_t group = 0; group < plan.groups(); ++group) {
+    for (int64_t group = 0; group < computed_groups(plan); ++group) {
         if (costs.of_family[plan.family[group]] > small) shares.contested[plan.background(group)] = threads > 1;
         if (costs.of_group[group] > small) {
             shares.contested[group] = threads > 1;

@@ -119,6 +119,7 @@ class Iteration {
                   Out<Scalar, 2> query, Out<Scalar> zero, std::optional<Out<Scalar>> edge_weight) const {
         FusedCall<Scalar> call = call_;
         const int64_t dim = call.layer.dim;
+        expect(!call.plan->background_given, "a plan whose background is given has no backward pass");
         expect_shape("grad_out", grad_out, {call.plan->levels[call.iteration].rows(), dim});
         expect_shape("the gradient of previous", previous, {length(matrices_[0]), dim});
         expect_shape("the gradient of edge_representation", edge_representation,

@@ -29,7 +29,8 @@ NumPy<T> to_numpy(const std::vector<T> &values) {
 }
 
 RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families, In<int32_t> source,
-                  In<int32_t> family, In<int64_t> target_begin, In<int32_t> target, bool frontier, int threads) {
+                  In<int32_t> family, In<int64_t> target_begin, In<int32_t> target, bool frontier,
+                  bool background_given, int threads) {
     const int64_t queries = length(source);
     expect(iterations >= 1 && iterations <= most_iterations,
            "iterations is " + std::to_string(iterations) + ", expected 1 to " + std::to_string(most_iterations));
@@ -41,9 +42,9 @@ RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families
     if (length(target_begin) > 0) expect_runs("target_begin", target_begin, queries, length(target));
     else expect_length("target", length(target), 0);
     expect_ids("target", target, graph.nodes());
-    const PlanRequest request{graph.graph(),     iterations,        families,
-                              to_vector(source), to_vector(family), to_vector(target_begin),
-                              to_vector(target), frontier,          threads};
+    const PlanRequest request{
+        graph.graph(),           iterations,        families, to_vector(source), to_vector(family),
+        to_vector(target_begin), to_vector(target), frontier, background_given,  threads};
     nb::gil_scoped_release release;
     return make_plan(request);
 }
@@ -116,6 +117,7 @@ void bind_row_plan(nb::module_ &m) {
             "node", [](const RowPlan &plan, int64_t t) { return to_numpy(plan.levels.at(t).node); }, "iteration"_a)
         .def("target_row", [](const RowPlan &plan) { return to_numpy(plan.target_row); });
     m.def("plan_rows", &plan_rows, "graph"_a, "iterations"_a, "families"_a, "source"_a.noconvert(),
-          "family"_a.noconvert(), "target_begin"_a.noconvert(), "target"_a.noconvert(), "frontier"_a, "threads"_a);
+          "family"_a.noconvert(), "target_begin"_a.noconvert(), "target"_a.noconvert(), "frontier"_a,
+          "background_given"_a, "threads"_a);
     m.def("row_edges", &row_edges, "plan"_a, "graph"_a, "iteration"_a, "relations"_a);
 }

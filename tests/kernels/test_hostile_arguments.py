@@ -124,6 +124,7 @@ def plan_rows(**changes: Any) -> Any:
         "target_begin": longs(0, 1, 3),
         "target": ints(1, 2, 3),
         "frontier": True,
+        "background_given": False,
         "threads": 1,
     }
     return native.plan_rows(**(arguments | changes))
@@ -216,6 +217,20 @@ def test_a_plan_has_only_its_own_iterations(iteration: int) -> None:
     for ask in (plan.rows, plan.begin, plan.node):
         with pytest.raises(IndexError):
             ask(iteration)
+
+
+def test_a_given_background_has_no_backward_pass() -> None:
+    """It is not computed, so nobody could say where its gradient goes."""
+    graph = graph_arrays()
+    arguments = fused_inputs()
+    plan = plan_rows(graph=graph, background_given=True)
+    shapes = {"previous": (plan.rows(0), DIM), "query": (plan.queries, DIM)}
+    arguments |= {name: np.ones(shape) for name, shape in shapes.items()}
+    iteration = native.FusedIterationDouble(**arguments | {"plan": plan, "graph": graph})
+    out = np.zeros((plan.rows(1), DIM))
+    iteration.forward(out)
+    with pytest.raises(ValueError, match="no backward pass"):
+        iteration.backward(out, *(np.zeros_like(arguments[name]) for name in INPUTS if name != "scale"), None)
 
 
 DIM = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,12 @@ def check_exact(
             scores = network.score(graph, source, relation, target)
             assert_same(scores.detach(), expected_chosen[0])
             assert_same(gradients(network, scores), expected_chosen[1])
+            assert network.has_background(graph) == (frontier == "auto" and not configuration.symmetric)
+            if network.has_background(graph):
+                kept = cache(partial(network.background, graph))
+                with torch.no_grad():
+                    assert_same(network.score_all(graph, source, relation, kept), expected[0])
+                assert kept.cache_info().misses <= len(set(relation.tolist()))
     network.config = configuration
 
 

@@ -14,6 +14,7 @@ from nbfnet.evaluation.ranks import rank_links
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.inverse import with_inverses
 from nbfnet.prediction.members import make_predictor
+from nbfnet.prediction.predictor import Predictor
 
 EVERYTHING = 10_000
 
@@ -231,3 +232,17 @@ def test_broken_weights_are_told(things_run):
         predictor.members[0].network.score_function.mlp[0].bias.fill_(torch.nan)
     with pytest.raises(nbfnet.NbfnetError, match="not numbers"):
         predictor.tails(0, 0, 3)
+
+
+def test_what_is_kept_from_query_to_query_changes_no_answer(stars_run):
+    """Room for one relation's background, and for none; ties included."""
+    kept = stars_run.predictor
+    config = kept.members[0].network.config
+    one = 4 * config.layers * config.dim * kept.graph.num_nodes
+    others = [Predictor(kept.graph, kept.members, background_bytes=size) for size in (one, 0)]
+    for source, relation in [(0, 0), (3, 2), (0, 0), (70, 1), (3, 31), (0, 0)]:
+        expected = kept.tails(source, relation, 50)
+        for other in others:
+            found = other.tails(source, relation, 50)
+            assert found.candidate.tolist() == expected.candidate.tolist()
+            assert found.score.tolist() == expected.score.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Float64, Int32
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.model.row_evaluation import Backgrounds
 
 
 class Scorer(Protocol):
@@ -39,12 +41,20 @@ class NetworkScorer(Scorer):
     ) -> None:
         self.network = network
         self.graph = MessageGraph(csr, device)
+        self._backgrounds: Backgrounds | None = None
+
+    def keep_backgrounds(self, most_bytes: int) -> None:
+        """From now on the network does not learn: what no source changes is kept for the relations asked last."""
+        config = self.network.config
+        most = most_bytes // (4 * config.layers * config.dim * max(1, self.graph.num_nodes))
+        if most > 0 and self.network.has_background(self.graph):
+            self._backgrounds = lru_cache(most)(partial(self.network.background, self.graph))
 
     def score_all(self, source: Tensor, relation: Tensor) -> Tensor:
         """Logits (query, node)."""
         device = self.graph.device
         with self._evaluating():
-            return self.network.score_all(self.graph, source.to(device), relation.to(device))
+            return self.network.score_all(self.graph, source.to(device), relation.to(device), self._backgrounds)
 
     def score(self, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
         """Logits (query, candidate); only what the targets need is computed."""

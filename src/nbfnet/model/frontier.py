@@ -50,6 +50,7 @@ class Frontier:
         iterations: int,
         dependent: bool,
         frontier: bool,
+        background_given: bool = False,
     ) -> Frontier:
         """Plan the rows of distinct queries (source, relation).
 
@@ -61,6 +62,7 @@ class Frontier:
             iterations: T.
             dependent: whether edge representations depend on the query's relation.
             frontier: False plans every node of every query.
+            background_given: lists what queries read of the background, for the caller to fill in.
 
         Raises:
             QueryError: an id is not in the graph, or the arrays do not fit each other.
@@ -85,11 +87,20 @@ class Frontier:
                 np.ascontiguousarray(begin, dtype=np.int64),
                 np.ascontiguousarray(target, dtype=np.int32),
                 frontier,
+                background_given,
                 torch.get_num_threads(),
             )
         except ValueError as error:
             raise QueryError(f"the rows of the queries cannot be planned: {error}") from None
         return cls(graph, plan, source, relation, family_relation)
+
+    @classmethod
+    def of_background(cls, graph: MessageGraph, relation: int, iterations: int) -> Frontier:
+        """Plan the background of every node, for the queries of a relation."""
+        assert native is not None
+        none, threads = np.zeros(0, dtype=np.int32), torch.get_num_threads()
+        plan = native.plan_rows(graph.arrays, iterations, 1, none, none, *_NO_TARGETS, True, False, threads)
+        return cls(graph, plan, none, none.astype(np.int64), np.array([relation], dtype=np.int64))
 
     def family_of(self, relation: int) -> int:
         """The family of the queries of a relation; all queries are one where edges do not depend on them."""

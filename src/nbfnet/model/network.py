@@ -16,7 +16,14 @@ from nbfnet.model.iteration import BellmanFordIteration, RowEdges
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.parts import frontier_memory, in_parts, is_too_large, plain_memory
 from nbfnet.model.query_check import check_graph, check_ids
-from nbfnet.model.row_evaluation import evaluate_rows, is_fused, score_rows
+from nbfnet.model.row_evaluation import (
+    Background,
+    Backgrounds,
+    evaluate_background,
+    evaluate_rows,
+    is_fused,
+    score_rows,
+)
 from nbfnet.model.score import Score
 from nbfnet.native import native_available
 from nbfnet.operators.aggregate import Aggregate
@@ -92,8 +99,21 @@ class NeuralBellmanFordNetwork(nn.Module):
         logits: Tensor = self.score_function(representation, self.indicator.query(relation)[:, None])
         return logits
 
-    def score_all(self, graph: MessageGraph, source: Tensor, relation: Tensor) -> Tensor:
+    def has_background(self, graph: MessageGraph) -> bool:
+        """Whether queries share what no source changes, so that it is worth keeping from one to the next."""
+        return not self.config.symmetric and self.config.frontier != "off" and self._plans_rows(graph)
+
+    def background(self, graph: MessageGraph, relation: int) -> Background:
+        """What no source changes, for ``score_all`` of a relation's queries."""
+        with torch.no_grad():
+            return evaluate_background(self.indicator, self._iterations(), self.score_function, graph, relation)
+
+    def score_all(
+        self, graph: MessageGraph, source: Tensor, relation: Tensor, backgrounds: Backgrounds | None = None
+    ) -> Tensor:
         """Logits (query, node) of every node, for sources (query,) and relations (query,).
+
+        ``backgrounds`` gives the background of a relation, where it is kept and no gradient is needed.
 
         Raises:
             QueryError: shapes, types or ids do not fit the network and the graph.
@@ -102,10 +122,12 @@ class NeuralBellmanFordNetwork(nn.Module):
         if self.config.symmetric:
             nodes = torch.arange(graph.num_nodes, device=source.device).expand(len(source), -1)
             return self.score(graph, source, relation, nodes)
-        return self._score_all(graph, source, relation)
+        return self._score_all(graph, source, relation, backgrounds)
 
-    def _score_all(self, graph: MessageGraph, source: Tensor, relation: Tensor) -> Tensor:
-        if not self._plans_rows(graph, source):
+    def _score_all(
+        self, graph: MessageGraph, source: Tensor, relation: Tensor, backgrounds: Backgrounds | None = None
+    ) -> Tensor:
+        if len(source) == 0 or not self._plans_rows(graph):
             needed = plain_memory(graph, len(source), self.config, self.indicator.query.weight)
             if is_too_large(needed, self.memory_limit, len(source)):
                 return in_parts(needed, self.memory_limit, self._score_all, graph, source, relation)
@@ -113,13 +135,14 @@ class NeuralBellmanFordNetwork(nn.Module):
             logits: Tensor = self.score_function(hidden, self.indicator.query(relation)[:, None])
             return logits
         query, query_source, query_relation = _distinct_queries(source, relation)
-        frontier = self._frontier(graph, query_source, query_relation, None)
+        frontier = self._frontier(graph, query_source, query_relation, None, background_given=backgrounds is not None)
         needed = frontier_memory(frontier, self._iterations()[0], self.config, self.indicator.query.weight)
         if is_too_large(needed, self.memory_limit, len(query_source)):
-            return in_parts(needed, self.memory_limit, self._score_all, graph, source, relation)
-        rows = evaluate_rows(self.indicator, self._iterations(), frontier)
+            scored = partial(self._score_all, backgrounds=backgrounds)
+            return in_parts(needed, self.memory_limit, scored, graph, source, relation)
+        rows = evaluate_rows(self.indicator, self._iterations(), frontier, backgrounds=backgrounds)
         # Not [query]: as below, its gradient would be summed in any order.
-        return score_rows(self.indicator, self.score_function, frontier, rows).index_select(0, query)
+        return score_rows(self.indicator, self.score_function, frontier, rows, backgrounds).index_select(0, query)
 
     def _represent(
         self,
@@ -133,7 +156,7 @@ class NeuralBellmanFordNetwork(nn.Module):
         if edge_weights is not None and not self._is_fused():
             hidden = self.pair_representation(graph, source, relation, edge_weights)
             return hidden.gather(1, target[:, :, None].expand(*target.shape, hidden.shape[2]))
-        if not self._plans_rows(graph, source):
+        if len(source) == 0 or not self._plans_rows(graph):
             needed = plain_memory(graph, len(source), self.config, self.indicator.query.weight)
             if is_too_large(needed, self.memory_limit, len(source)):
                 return in_parts(needed, self.memory_limit, self._represent, graph, source, relation, target)
@@ -200,12 +223,18 @@ class NeuralBellmanFordNetwork(nn.Module):
         """Whether iterations are compiled calls; BackendError where a backend was chosen that cannot serve."""
         return is_fused(self._iterations()[0], self.indicator.query.weight)
 
-    def _plans_rows(self, graph: MessageGraph, source: Tensor) -> bool:
+    def _plans_rows(self, graph: MessageGraph) -> bool:
         self._is_fused()
-        return graph.device.type == "cpu" and native_available() and len(source) > 0
+        return graph.device.type == "cpu" and native_available()
 
     def _frontier(
-        self, graph: MessageGraph, source: Int32, relation: Int64, targets: tuple[Int64, Int32] | None
+        self,
+        graph: MessageGraph,
+        source: Int32,
+        relation: Int64,
+        targets: tuple[Int64, Int32] | None,
+        *,
+        background_given: bool = False,
     ) -> Frontier:
         return Frontier.make(
             graph,
@@ -215,6 +244,7 @@ class NeuralBellmanFordNetwork(nn.Module):
             iterations=self.config.layers,
             dependent=self.config.edges == "dependent",
             frontier=self.config.frontier != "off",
+            background_given=background_given,
         )
 
 

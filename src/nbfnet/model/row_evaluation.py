@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from nbfnet.kernels.backend import backend_for
 from nbfnet.kernels.fused_iteration import fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration
+from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.score import Score
 from nbfnet.operators.indicator import Indicator
 from nbfnet.operators.registry import aggregates, messages
@@ -26,17 +27,52 @@ class Boundary:
     zero: Tensor  # (dim,)
 
 
+@dataclass(frozen=True, eq=False)
+class Background:
+    """What a network computes for the queries of a relation with no source anywhere."""
+
+    representation: Tensor  # (iteration, node, dim) b^(1) .. b^(T)
+    logits: Tensor  # (node,)
+
+
+Backgrounds = Callable[[int], Background]  # of a relation
+
+
+def evaluate_background(
+    indicator: Indicator, layers: Sequence[BellmanFordIteration], score: Score, graph: MessageGraph, relation: int
+) -> Background:
+    """The background of every node. It serves all queries of the relation as long as the network does not learn."""
+    frontier = Frontier.of_background(graph, relation, len(layers))
+    steps = []
+    for t, rows in enumerate(iterate_rows(indicator, layers, frontier), start=1):
+        steps.append(torch.empty_like(rows).index_copy_(0, torch.from_numpy(frontier.plan.node(t)).long(), rows))
+    return Background(torch.stack(steps), score(steps[-1], indicator.query.weight[relation]))
+
+
 def evaluate_rows(
     indicator: Indicator,
     layers: Sequence[BellmanFordIteration],
     frontier: Frontier,
     edge_weights: Sequence[Tensor] | None = None,
+    backgrounds: Backgrounds | None = None,
 ) -> Tensor:
     """h^(T) of every row of the last iteration, (row, dim).
 
     ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; only compiled iterations
-    take them.
+    take them. ``backgrounds`` fills in what a frontier leaves to the caller.
     """
+    *_, last = iterate_rows(indicator, layers, frontier, edge_weights, backgrounds)
+    return last
+
+
+def iterate_rows(
+    indicator: Indicator,
+    layers: Sequence[BellmanFordIteration],
+    frontier: Frontier,
+    edge_weights: Sequence[Tensor] | None = None,
+    backgrounds: Backgrounds | None = None,
+) -> Iterator[Tensor]:
+    """h^(1) .. h^(T) of the rows of each iteration."""
     query = indicator.query(torch.from_numpy(frontier.relation))
     family = indicator.query(torch.from_numpy(frontier.family_relation))
     zero = query.new_zeros(query.shape[1]) if indicator.zero is None else indicator.zero
@@ -50,10 +86,22 @@ def evaluate_rows(
             rows = fused_step(layer, frontier, t, rows, representation, boundary, weight)
         else:
             rows = composed_step(layer, frontier, t, rows, representation, boundary)
-    return rows
+        if backgrounds is not None:
+            fill_background(rows, frontier, t, backgrounds)
+        yield rows
 
 
-def score_rows(indicator: Indicator, score: Score, frontier: Frontier, rows: Tensor) -> Tensor:
+def fill_background(rows: Tensor, frontier: Frontier, iteration: int, backgrounds: Backgrounds) -> None:
+    """Write b^(t) into the rows that a frontier lists but does not compute."""
+    begin, node = frontier.plan.begin(iteration), torch.from_numpy(frontier.plan.node(iteration))
+    for family, relation in enumerate(frontier.family_relation.tolist()):
+        a, b = begin[frontier.plan.queries + family : frontier.plan.queries + family + 2].tolist()
+        torch.index_select(backgrounds(relation).representation[iteration - 1], 0, node[a:b], out=rows[a:b])
+
+
+def score_rows(
+    indicator: Indicator, score: Score, frontier: Frontier, rows: Tensor, backgrounds: Backgrounds | None = None
+) -> Tensor:
     """Logits (query, node): of a query's own rows, and of its background where it has none."""
     nodes = [nodes for _, nodes in frontier.rows_by_group()]
     # Split once: the gradient of each rows[a:b] would be as large as all rows.
@@ -61,6 +109,9 @@ def score_rows(indicator: Indicator, score: Score, frontier: Frontier, rows: Ten
     queries = len(frontier.relation)
     everywhere: dict[int, Tensor] = {}  # (node,) the background's logits, for the queries of each relation
     for r in np.unique(frontier.relation).tolist():
+        if backgrounds is not None:
+            everywhere[r] = backgrounds(r).logits
+            continue
         background = queries + frontier.family_of(r)
         of_relation = score(rows_of[background], indicator.query.weight[r])
         everywhere[r] = rows.new_zeros(frontier.graph.num_nodes).index_put((nodes[background],), of_relation)

@@ -58,11 +58,18 @@ class Predictor:
     what training would have hidden with it.
     """
 
-    def __init__(self, graph: Graph, members: Sequence[Member], device: str = "cpu") -> None:
-        """``graph`` numbers what queries and answers name; the graph of a member may number relations differently."""
+    def __init__(
+        self, graph: Graph, members: Sequence[Member], device: str = "cpu", background_bytes: int = 256 << 20
+    ) -> None:
+        """``graph`` numbers what queries and answers name; the graph of a member may number relations differently.
+
+        ``background_bytes`` is what may be kept from query to query.
+        """
         assert members
         self.graph, self.members, self._device = graph, tuple(members), device
         self._scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]
+        for scorer in self._scorers:
+            scorer.keep_backgrounds(background_bytes // len(members))
         self._relation = [member.graph.relations.ids(graph.relations) for member in members]  # (relation,) of each
         self._known = KnownAnswers.of(graph, graph.triplets)
         self._has_loops = has_self_loops(graph)

@@ -21,7 +21,7 @@ def edited(predictor: Predictor, edits: Edits) -> Predictor:
     """
     graph = edited_graph(predictor.graph, edits)
     member = predictor.members[0]
-    return Predictor(graph, [dataclasses.replace(member, graph=graph)])
+    return Predictor(graph, [dataclasses.replace(member, graph=graph)], background_bytes=0)
 
 
 def edited_graph(graph: Graph, edits: Edits) -> Graph:
