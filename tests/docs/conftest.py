@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch.distributed.run import get_args_parser
 from typer.main import get_command
 
 from nbfnet.cli import app, main
+from nbfnet.native import native
 from nbfnet.operators.registry import aggregates, messages
 from nbfnet.progress import show_progress
 
@@ -190,6 +192,22 @@ def _fits(got: list[str], shown: list[str]) -> bool:
     parts = "\n".join(shown).split(ANY_LINES) if ANY_LINES in shown else ["\n".join(shown)]
     pattern = "".join(".*".join(re.escape(part) for part in parts))
     return re.fullmatch(pattern, "\n".join(got), re.DOTALL) is not None
+
+
+@pytest.fixture(scope="package", autouse=True)
+def any_machine() -> Iterator[None]:
+    """One thread and the oldest instructions: a network of forty epochs may learn another second path with others."""
+    threads, chosen = torch.get_num_threads(), native and native.instruction_set()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")  # for what a test starts
+        patch.setenv("NBFNET_INSTRUCTION_SET", "baseline")
+        torch.set_num_threads(1)
+        if native is not None:
+            native.choose_instruction_set("baseline")
+        yield
+    torch.set_num_threads(threads)
+    if native is not None:
+        native.choose_instruction_set(chosen)
 
 
 @pytest.fixture
