@@ -27,8 +27,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills processes
 KILLS = 20
 KILLS_IN_A_ROW = 5  # before the command may end: each finds what the ones before it left
 
-# Kills itself some time after the so many-th file below a folder is opened, renamed or removed; without a number it
-# writes down how many there are. Another process sends the signal, so that it may fall anywhere.
+# Kills itself at the so many-th moment: just before it writes into a file below a folder, or some time after it opens,
+# renames or removes one; without a number it writes down how many moments there are. In the second case another process
+# sends the signal, so that it may fall anywhere.
 KILLED = """
 import os, signal, sys, time
 from pathlib import Path
@@ -43,6 +44,7 @@ def watch(event, arguments):
         return
     if not isinstance(arguments[0], str | Path) or not str(arguments[0]).startswith(place):
         return
+    sys.setprofile(watch_writing)
     met += 1
     victim = os.getpid()
     if met == moment and os.fork() == 0:
@@ -50,6 +52,16 @@ def watch(event, arguments):
         if os.getppid() == victim:  # it may have ended meanwhile
             os.kill(victim, signal.SIGKILL)
         os._exit(0)
+
+def watch_writing(frame, event, called):
+    global met  # a file that is opened to be written is empty until the first write
+    if event != "c_call" or called.__name__ not in ("write", "writelines"):
+        return
+    name = getattr(called.__self__, "name", None)
+    if isinstance(name, str | Path) and str(name).startswith(place):
+        met += 1
+        if met == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(watch)
 if sys.argv[1] == "calibrate":
