@@ -21,9 +21,7 @@ class RelationNetwork(BellmanFord):
     belongs to a relation of its own, so any graph will do.
     """
 
-    def __init__(
-        self, config: ModelConfig, message: Message | None = None, aggregate: Aggregate | None = None
-    ) -> None:
+    def __init__(self, config: ModelConfig, message: Message | None = None, aggregate: Aggregate | None = None) -> None:
         super().__init__(config.model_copy(update={"edges": "independent", "frontier": "off"}))
         self.layers = self.make_layers(KINDS, message, aggregate)
 
