@@ -50,6 +50,15 @@ def data_folder() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def ultra_folder(data_folder: Path) -> Path:
+    """The folder of ULTRA's published weights and expected scores, beside the benchmark graphs."""
+    folder = data_folder.resolve().parent / "ultra"
+    if not (folder / "ultra_3g.safetensors").is_file():
+        pytest.skip(f"needs ULTRA's published weights in {folder}, beside the folder that NBFNET_DATA names")
+    return folder
+
+
 @dataclass(frozen=True)
 class Ended:
     """What a command left behind."""

@@ -37,8 +37,11 @@ class ModelConfig(_Frozen):
     """MESSAGE: transe, distmult, rotate, or a registered one of your own."""
     aggregate: str = "pna"
     """AGGREGATE: sum, mean, max, min, pna, or a registered one of your own."""
-    edges: Literal["dependent", "independent"] = "dependent"
-    """Edge representations: W_r q + b_r, which depend on the query, or b_r."""
+    edges: Literal["dependent", "independent", "relational"] = "dependent"
+    """Edge representations: W_r q + b_r, which depend on the query, or b_r; or relational, made of how the relations
+    meet in the graph, by a second network on the relation graph: such a network answers on any graph."""
+    inverse_edges: bool = False
+    """Of relational edges: each edge takes the representation of its inverse relation, as in ULTRA's weights."""
     layer_norm: bool = True
     """LayerNorm after the linear layer of each iteration."""
     shortcut: bool = True

@@ -123,6 +123,10 @@ class RunFolderError(NbfnetError):
         super().__init__(what, file=file, remedy=remedy)
 
 
+class WeightsError(NbfnetError):
+    """A file of a network's weights cannot be read, or is not of such a network."""
+
+
 class ExplanationError(NbfnetError):
     """A prediction cannot be explained: its score is not a number, or the question makes no sense."""
 

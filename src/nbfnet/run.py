@@ -27,6 +27,7 @@ from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.extension import with_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load
+from nbfnet.model.ultra import read_ultra
 from nbfnet.prediction.answers import QUESTION, Answers, AnswersOfMany, ScoredLink, ScoredLinks
 from nbfnet.prediction.asking import Wanted, ask
 from nbfnet.prediction.members import calibrate_run, make_predictor
@@ -64,6 +65,23 @@ class Run:
         dataset = opened.dataset()
         together = tuple(RunFolder.open(Path(other)) for other in others)
         return cls(opened, opened.config(), dataset, dataset.train if train_only else None, together)
+
+    @classmethod
+    def import_ultra(cls, file: str | Path, folder: str | Path, **origin: str) -> Self:
+        """A run of ULTRA's published weights, a file of safetensors: for any graph, so ask it ``on`` one.
+
+        Args:
+            file: the weights.
+            folder: the run folder to write; it must not exist yet.
+            origin: notes for the manifest, such as the command.
+
+        Raises:
+            WeightsError: the file is not one of these.
+        """
+        network = read_ultra(Path(file))
+        config = make_config({"model": network.config.model_dump(mode="json")})
+        RunFolder.create(Path(folder), Dataset.nothing(f"{Path(file).stem} (ULTRA)"), config, network, **origin)
+        return cls.open(folder)
 
     @classmethod
     def begin(
@@ -125,15 +143,16 @@ class Run:
         return self
 
     def on(self, facts: object) -> Self:
-        """The same network on another graph: its entities may be new, its relations not; nothing is trained again.
+        """The same network on another graph; nothing is trained again.
 
-        ``facts`` is whatever ``nbfnet.read`` takes, or a folder.
+        Its entities may be new. Its relations may be new only for a network of relational edges.
+        ``facts`` is whatever ``nbfnet.read`` takes, or a folder, or the name of a dataset.
         """
-        return dataclasses.replace(self, asked_on=new_graph(facts, self.dataset.train))
+        return dataclasses.replace(self, asked_on=self._new_graph(facts))
 
     def with_facts(self, facts: object) -> Self:
         """The same network on its graph with more facts, which may have new entities."""
-        return dataclasses.replace(self, asked_on=with_facts(self.graph, new_graph(facts, self.dataset.train)))
+        return dataclasses.replace(self, asked_on=with_facts(self.graph, self._new_graph(facts)))
 
     def predict(
         self,
@@ -253,7 +272,8 @@ class Run:
         Args:
             split: whose links are asked, on the facts that they were held out from.
             queries: links to ask instead, whatever ``nbfnet.read`` takes.
-            facts: another graph to ask these on, whatever ``nbfnet.read`` takes.
+            facts: another graph to ask these on, whatever ``nbfnet.read`` takes. A network of relational edges needs
+                no links of yours: it is asked the split of what ``nbfnet.load`` makes of the facts.
             baselines: evaluate Katz index, PageRank, distance and relation frequency too.
             ties: how candidates with the same score as the answer count.
             filtered_by: which answers are not negatives, see ``RankingProtocol``.
@@ -262,11 +282,7 @@ class Run:
             seed: of the sample, and of a homogeneous graph's negative pairs.
             team: processes that share the work; each gets the result of all.
         """
-        if facts is not None and queries is None:
-            raise EvaluationError("--facts (facts=) needs links to evaluate as well: give --queries (queries=)")
-        if queries is not None and split == "valid":
-            raise EvaluationError("--queries (queries=) replaces the run's own links: leave out --split valid")
-        dataset = self.dataset if queries is None else links_to_ask(self.dataset, facts, queries)
+        dataset = self._dataset_to_ask(split, queries, facts)
         device, graph = device_of(self.config), facts_of(dataset, split)
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
         scorers = {
@@ -284,7 +300,39 @@ class Run:
     @property
     def graph(self) -> Graph:
         """What it is asked on: every known fact, unless another graph was given."""
-        return self.dataset.known_graph if self.asked_on is None else self.asked_on
+        if self.asked_on is not None:
+            return self.asked_on
+        self._require_graph()
+        return self.dataset.known_graph
+
+    @property
+    def relational(self) -> bool:
+        """Whether it takes any graph, whatever its relations."""
+        return self.config.model.edges == "relational"
+
+    def _new_graph(self, facts: object) -> Graph:
+        return new_graph(facts, self.dataset.train, any_relation=self.relational)
+
+    def _require_graph(self) -> None:
+        if not self.dataset.train.num_nodes:
+            raise QueryError(
+                f"{self.folder.path}: this network is for any graph and has none of its own; "
+                "say which to ask with --facts (Run.on in Python)"
+            )
+
+    def _dataset_to_ask(self, split: Split, queries: object | None, facts: object | None) -> Dataset:
+        """The links to evaluate, and the facts to ask them on."""
+        if queries is not None and split == "valid":
+            raise EvaluationError("--queries (queries=) replaces the run's own links: leave out --split valid")
+        if facts is None:
+            self._require_graph()
+        if queries is not None:
+            return links_to_ask(self.dataset, facts, queries, any_relation=self.relational)
+        if facts is None:
+            return self.dataset
+        if not self.relational:
+            raise EvaluationError("--facts (facts=) needs links to evaluate as well: give --queries (queries=)")
+        return load(str(facts) if isinstance(facts, Path) else facts)
 
     @property
     def history(self) -> list[Validation]:

@@ -47,8 +47,9 @@ def test_a_page_made_without_pytorch_is_the_same(nbfnet: Callable[..., Any], now
 def test_the_list_of_commands_says_what_each_page_says(nbfnet: Callable[..., Any], nowhere: Path) -> None:
     listed, log = imports_of("--help")
     assert not any(module in log for module in ("torch._C", "numpy", "duckdb"))
+    width = max(map(len, COMMANDS)) + 2
     for name, text in COMMANDS.items():
-        assert f"  {name:<11}{text}\n" in listed
+        assert f"  {name:<{width}}{text}\n" in listed
         page = " ".join(nbfnet(name, "--help").out.split("\n\n")[1].split())
         assert page == text, "the first paragraph of a page is what the list says"
 

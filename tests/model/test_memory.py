@@ -104,10 +104,11 @@ def test_the_estimate_is_within_a_factor_of_two(
     pairs = np.unique(np.stack([RELATION.numpy(), SOURCE.numpy()], axis=1), axis=0)
     relation, source = pairs[:, 0], pairs[:, 1].astype(np.int32)
     ends = (np.arange(len(pairs) + 1) * 3, TARGET[: len(pairs)].flatten().numpy().astype(np.int32)) if targets else None
-    frontier = network._frontier(graph, source, relation, ends)
+    frontier = network.frontier(graph, source, relation, ends)
+    relations = network.query_relations(graph, torch.from_numpy(relation))
     estimate = frontier.memory(32, 8, with_gradient=True, fused=fused)
     with use_backend("auto" if fused else "reference"):
-        result, held = held_while(network, lambda: evaluate_rows(network.indicator, list(network.layers), frontier))
+        result, held = held_while(network, lambda: evaluate_rows(relations, list(network.layers), frontier))
     assert 0.5 < estimate / (held + result.nbytes) < 2
     if fused:
         assert held < 1.5 * sum(frontier.plan.rows(t) for t in range(5)) * 32 * 8  # no message is ever stored
@@ -118,7 +119,7 @@ def test_the_estimate_is_within_a_factor_of_two(
 @needs_extension
 def test_without_gradients_two_iterations_are_held(graph: MessageGraph, make_network: Callable[..., Any]) -> None:
     network = make_network(3, dim=32, layers=6)
-    frontier = network._frontier(graph, np.array([0, 7], dtype=np.int32), np.array([0, 1]), None)
+    frontier = network.frontier(graph, np.array([0, 7], dtype=np.int32), np.array([0, 1]), None)
     rows = [frontier.plan.rows(t) for t in range(7)]
     two_iterations = max(a + b for a, b in pairwise(rows)) * 32 * 8
     assert 0.5 < frontier.memory(32, 8, with_gradient=False, fused=True) / two_iterations < 2

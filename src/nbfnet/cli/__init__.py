@@ -31,6 +31,7 @@ COMMANDS = {
     "rules": "Show the rules that a network relies on for a relation.",
     "serve": "Serve a trained network as a page and as a JSON API.",
     "info": "Show a run's parameters, configuration, metrics and graph.",
+    "import-ultra": "Make a run of ULTRA's published weights, for any graph.",
     "reproduce": "Run an experiment, and print its result beside the paper's.",
 }
 
@@ -65,11 +66,12 @@ class _Commands(TyperGroup):
 
 
 def _load(name: str) -> Any:
-    module = importlib.import_module(f"nbfnet.cli.{name}")
+    function = name.replace("-", "_")
+    module = importlib.import_module(f"nbfnet.cli.{function}")
     if hasattr(module, "app"):
         return get_group(module.app)
     alone = _plain_app()
-    alone.command(name)(getattr(module, name))
+    alone.command(name)(getattr(module, function))
     return get_command(alone)
 
 

@@ -23,7 +23,7 @@ def edge_importance(
         QueryError: the query's ids do not fit the network and the graph.
         ExplanationError: the logit or a derivative is not a finite number.
     """
-    dtype = network.indicator.query.weight.dtype
+    dtype = network.like.dtype
     weights = [
         torch.ones(graph.csr.num_edges, dtype=dtype, device=graph.device, requires_grad=True)
         for _ in range(network.config.layers)

@@ -84,7 +84,7 @@ def explain_fact(member: Member, source: int, relation: int, target: int, *, k: 
     """A prediction of a predictor's network by number; if it is a fact already, it is hidden, as in training."""
     network, graph = member.network, member.graph
     edges = member.query_edges.without(source, relation, target)
-    messages = MessageGraph(edges, network.indicator.query.weight.device)
+    messages = MessageGraph(edges, network.like.device)
     return explain(network, graph, messages, source, relation, target, k=k, beam=beam, calibration=member.calibration)
 
 

@@ -37,13 +37,14 @@ def renumber_relations(graph: Graph, relations: Vocabulary) -> Graph:
 
 
 def with_facts(graph: Graph, more: Graph) -> Graph:
-    """The graph with the facts of another one too, matched by name.
-
-    Raises:
-        UnknownNameError: a relation that the graph does not have.
-    """
-    more = renumber_relations(more, graph.relations)
-    joined = described_as(with_entities(graph, more.entities), more)
+    """The graph with the facts of another one too, matched by name; what it lacks follows what it has."""
+    relations = graph.relations
+    new = [name for name in more.relations if not relations.knows(name)]
+    if new:
+        labels = {**more.relations.labels, **relations.labels}
+        relations = Vocabulary.of([*relations, *new], role=relations.role, labels=labels)
+    more = renumber_relations(more, relations)
+    joined = dataclasses.replace(described_as(with_entities(graph, more.entities), more), relations=relations)
     entity, facts = joined.entities.ids(more.entities), more.triplets
     added = Triplets(entity[facts.head], facts.relation, entity[facts.tail], facts.weight)
     return dataclasses.replace(joined, triplets=joined.triplets.concatenate(added))

@@ -106,6 +106,13 @@ class Dataset:
         held_out = self.valid if self.test_graph is not None else self.valid.concatenate(self.test)
         return replace(self.train, triplets=self.train.triplets.concatenate(held_out))
 
+    @classmethod
+    def nothing(cls, name: str) -> Dataset:
+        """No entity and no link: what a network that is for any graph belongs to."""
+        nobody = Vocabulary.of([])
+        graph = Graph(name, "knowledge", nobody, Vocabulary.of([], role="relation"), Triplets.empty())
+        return cls(name, graph, Triplets.empty(), Triplets.empty(), split="none")
+
     @property
     def facts_of_test(self) -> Graph:
         """The graph that test links are asked on."""

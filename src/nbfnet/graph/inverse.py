@@ -41,6 +41,12 @@ def invert(relation: Relation, num_relations: int) -> Relation:
     return inverted
 
 
+def inverse_ids(num_relation_ids: int) -> Int64:
+    """(relation id,) the inverse of each; the only relation of an undirected graph is its own."""
+    ids = np.arange(num_relation_ids)
+    return ids if num_relation_ids == 1 else (ids + num_relation_ids // 2) % max(1, num_relation_ids)
+
+
 def is_inverse(relation: int, num_relations: int) -> bool:
     """Whether a relation id stands for an inverse."""
     return relation >= num_relations

@@ -29,6 +29,7 @@ class RelationalCSR:
     relation: Int32  # (slot,)
     edge: Int64  # (slot,) which triplet the slot came from
     weight: Float64 | None = None  # (slot,)
+    whole: RelationalCSR | None = None  # of a view with edges hidden: the edges that it is a view of
 
     @classmethod
     def from_triplets(cls, triplets: Triplets, num_nodes: int, num_relations: int) -> RelationalCSR:
@@ -60,6 +61,13 @@ class RelationalCSR:
         indptr, slot = sort_by_key(self.source, self.num_nodes)
         return Transpose(indptr, self.target[slot], slot)
 
+    @cached_property
+    def relations(self) -> RelationalCSR:
+        """The relation graph of these edges; of a view, that of all edges: hidden ones are facts all the same."""
+        from nbfnet.graph.relation_graph import relation_graph  # which is made of such rows itself
+
+        return relation_graph(self) if self.whole is None else self.whole.relations
+
     def hide(self, slots: Int64) -> RelationalCSR:
         """A view without the edges in some slots, in O(E + V): nothing is sorted again."""
         keep = np.ones(self.num_edges, dtype=np.bool_)
@@ -77,6 +85,7 @@ class RelationalCSR:
             self.relation[mask],
             self.edge[mask],
             None if self.weight is None else self.weight[mask],
+            self if self.whole is None else self.whole,
         )
 
 

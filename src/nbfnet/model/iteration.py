@@ -11,9 +11,20 @@ from nbfnet.config import ModelConfig
 from nbfnet.kernels.fused_iteration import FusedSettings
 from nbfnet.kernels.relational_spmm import relational_spmm
 from nbfnet.operators.aggregate import Aggregate
-from nbfnet.operators.edge_representation import EdgeRepresentation, IndependentEdges, QueryDependentEdges
+from nbfnet.operators.edge_representation import (
+    EdgeRepresentation,
+    IndependentEdges,
+    QueryDependentEdges,
+    RelationalEdges,
+)
 from nbfnet.operators.message import Message
 from nbfnet.operators.registry import aggregates, messages
+
+_EDGES: dict[str, type[QueryDependentEdges | IndependentEdges | RelationalEdges]] = {
+    "dependent": QueryDependentEdges,
+    "independent": IndependentEdges,
+    "relational": RelationalEdges,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +52,7 @@ class BellmanFordIteration(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        edges = QueryDependentEdges if config.edges == "dependent" else IndependentEdges
-        self.edges: EdgeRepresentation = edges(num_relations, config.dim)
+        self.edges: EdgeRepresentation = _EDGES[config.edges](num_relations, config.dim)
         self.message = message if message is not None else messages.make(config.message)
         self.aggregate = aggregate if aggregate is not None else aggregates.make(config.aggregate)
         self.message.check_dim(config.dim)

@@ -43,6 +43,11 @@ class MessageGraph:
         return self._scales[dtype]
 
     @cached_property
+    def relations(self) -> MessageGraph:
+        """The relation graph of the edges, on the same device."""
+        return MessageGraph(self.csr.relations, self.device)
+
+    @cached_property
     def arrays(self) -> Any:
         """The same edges for the compiled extension, with their transpose.
 

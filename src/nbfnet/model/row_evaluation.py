@@ -14,8 +14,8 @@ from nbfnet.kernels.fused_iteration import fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration
 from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.query_relations import QueryRelations
 from nbfnet.model.score import Score
-from nbfnet.operators.indicator import Indicator
 from nbfnet.operators.registry import aggregates, messages
 
 
@@ -39,18 +39,22 @@ Backgrounds = Callable[[int], Background]  # of a relation
 
 
 def evaluate_background(
-    indicator: Indicator, layers: Sequence[BellmanFordIteration], score: Score, graph: MessageGraph, relation: int
+    relations: QueryRelations,
+    layers: Sequence[BellmanFordIteration],
+    score: Score,
+    graph: MessageGraph,
+    relation: int,
 ) -> Background:
     """The background of every node. It serves all queries of the relation as long as the network does not learn."""
     frontier = Frontier.of_background(graph, relation, len(layers))
     steps = []
-    for t, rows in enumerate(iterate_rows(indicator, layers, frontier), start=1):
+    for t, rows in enumerate(iterate_rows(relations, layers, frontier), start=1):
         steps.append(torch.empty_like(rows).index_copy_(0, torch.from_numpy(frontier.plan.node(t)).long(), rows))
-    return Background(torch.stack(steps), score(steps[-1], indicator.query.weight[relation]))
+    return Background(torch.stack(steps), score(steps[-1], relations.of(torch.tensor([relation]))[0]))
 
 
 def evaluate_rows(
-    indicator: Indicator,
+    relations: QueryRelations,
     layers: Sequence[BellmanFordIteration],
     frontier: Frontier,
     edge_weights: Sequence[Tensor] | None = None,
@@ -61,22 +65,21 @@ def evaluate_rows(
     ``edge_weights`` holds a weight (edge,) for each iteration, which multiplies the messages; only compiled iterations
     take them. ``backgrounds`` fills in what a frontier leaves to the caller.
     """
-    *_, last = iterate_rows(indicator, layers, frontier, edge_weights, backgrounds)
+    *_, last = iterate_rows(relations, layers, frontier, edge_weights, backgrounds)
     return last
 
 
 def iterate_rows(
-    indicator: Indicator,
+    relations: QueryRelations,
     layers: Sequence[BellmanFordIteration],
     frontier: Frontier,
     edge_weights: Sequence[Tensor] | None = None,
     backgrounds: Backgrounds | None = None,
 ) -> Iterator[Tensor]:
     """h^(1) .. h^(T) of the rows of each iteration."""
-    query = indicator.query(torch.from_numpy(frontier.relation))
-    family = indicator.query(torch.from_numpy(frontier.family_relation))
-    zero = query.new_zeros(query.shape[1]) if indicator.zero is None else indicator.zero
-    boundary = Boundary(query, zero)
+    query = relations.of(torch.from_numpy(frontier.relation))
+    family = relations.context_of(torch.from_numpy(frontier.family_relation))
+    boundary = Boundary(query, relations.zero)
     fused = is_fused(layers[0], query)
     rows: Tensor = query[torch.from_numpy(frontier.first_rows())]
     for t, layer in enumerate(layers, start=1):
@@ -100,7 +103,7 @@ def fill_background(rows: Tensor, frontier: Frontier, iteration: int, background
 
 
 def score_rows(
-    indicator: Indicator, score: Score, frontier: Frontier, rows: Tensor, backgrounds: Backgrounds | None = None
+    relations: QueryRelations, score: Score, frontier: Frontier, rows: Tensor, backgrounds: Backgrounds | None = None
 ) -> Tensor:
     """Logits (query, node): of a query's own rows, and of its background where it has none."""
     nodes = [nodes for _, nodes in frontier.rows_by_group()]
@@ -108,18 +111,18 @@ def score_rows(
     rows_of = torch.split(rows, [len(group) for group in nodes])
     queries = len(frontier.relation)
     everywhere: dict[int, Tensor] = {}  # (node,) the background's logits, for the queries of each relation
-    for r in np.unique(frontier.relation).tolist():
+    asked = np.unique(frontier.relation)
+    for r, embedding in zip(asked.tolist(), relations.of(torch.from_numpy(asked)).unbind(), strict=True):
         if backgrounds is not None:
             everywhere[r] = backgrounds(r).logits
             continue
         background = queries + frontier.family_of(r)
-        of_relation = score(rows_of[background], indicator.query.weight[r])
+        of_relation = score(rows_of[background], embedding)
         everywhere[r] = rows.new_zeros(frontier.graph.num_nodes).index_put((nodes[background],), of_relation)
-    embeddings = indicator.query(torch.from_numpy(frontier.relation)).unbind()
+    embeddings = relations.of(torch.from_numpy(frontier.relation)).unbind()
     # Query by query: what the score makes of the rows of one query is small enough to stay in a cache.
     own = [score(rows_of[q], embeddings[q]) for q in range(queries)]
-    relations = frontier.relation.tolist()
-    return torch.stack([everywhere[r].index_put((nodes[q],), own[q]) for q, r in enumerate(relations)])
+    return torch.stack([everywhere[r].index_put((nodes[q],), own[q]) for q, r in enumerate(frontier.relation.tolist())])
 
 
 def is_fused(layer: BellmanFordIteration, like: Tensor) -> bool:

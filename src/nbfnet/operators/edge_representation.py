@@ -12,7 +12,7 @@ class EdgeRepresentation(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, query: Tensor) -> Tensor:
-        """(query or 1, relation, dim) for query embeddings (query, dim)."""
+        """(query or 1, relation, dim) for query embeddings (query, dim), or what else the operator is made of."""
 
 
 class QueryDependentEdges(EdgeRepresentation):
@@ -43,3 +43,17 @@ class IndependentEdges(EdgeRepresentation):
     def forward(self, query: Tensor) -> Tensor:
         """(1, relation, dim), shared by all queries."""
         return self.relation.weight[None]
+
+
+class RelationalEdges(EdgeRepresentation):
+    """w_q(x, r, v) = MLP(h_q(r)), of what relation r is to the query's one: for any number of relations."""
+
+    def __init__(self, num_relations: int, dim: int) -> None:
+        """``num_relations`` does not matter."""
+        super().__init__()
+        self.mlp = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
+
+    def forward(self, query: Tensor) -> Tensor:
+        """(query, relation, dim) for relation representations h_q(r) (query, relation, dim)."""
+        represented: Tensor = self.mlp(query)
+        return represented

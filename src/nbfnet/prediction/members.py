@@ -46,8 +46,9 @@ def calibrate_run(run: RunFolder, dataset: Dataset) -> None:
 
 
 def _member(graph: Graph, run: RunFolder, dataset: Dataset, device: str) -> Member:
-    learned = dataset.train
+    learned, config = dataset.train, run.config()
     same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
-    numbered = graph if same else on_known_relations(graph, learned, run.path)
+    fits = same or config.model.edges == "relational"  # whose relations are whatever the graph has
+    numbered = graph if fits else on_known_relations(graph, learned, run.path)
     network, epoch = run.network_and_epoch(dataset, device)
-    return Member(network, calibration_of(run, epoch), numbered, run.config().training.hiding)
+    return Member(network, calibration_of(run, epoch), numbered, config.training.hiding)

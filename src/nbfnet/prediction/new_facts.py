@@ -1,10 +1,11 @@
-"""Facts and links that a trained network did not learn from: other entities, the same relations."""
+"""Facts and links that a trained network did not learn from: other entities, and other relations if it takes any."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from nbfnet.errors import EvaluationError, UnknownNameError
+from nbfnet.graph.datasets.registry import known_datasets
 from nbfnet.graph.extension import described_as, renumber_relations, with_entities
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import open_source
@@ -13,9 +14,10 @@ from nbfnet.graph.reading.triplet_table import EDGE
 from nbfnet.graph.triplets import Triplets
 
 
-def new_graph(source: object, learned: Graph) -> Graph:
+def new_graph(source: object, learned: Graph, *, any_relation: bool = False) -> Graph:
     """The graph of a source, with the relations numbered as those that a network learned.
 
+    With ``any_relation`` it may have other relations, and be of another kind: a network of relational edges asks.
     The source is whatever ``nbfnet.read`` takes, or a folder or a store, of which every known fact counts. Edges
     without a relation keep their direction where those of the learned graph did. Entities keep the readable names and
     the types that were learned.
@@ -24,10 +26,12 @@ def new_graph(source: object, learned: Graph) -> Graph:
         GraphFormatError: it cannot be read.
         EvaluationError: it has a relation that was not learned, or is a graph of another kind.
     """
-    return described_as(on_known_relations(_read(source, learned), learned, _origin(source)), learned)
+    graph = _read(source, learned)
+    known = graph if any_relation else on_known_relations(graph, learned, _origin(source))
+    return described_as(known, learned)
 
 
-def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Dataset:
+def links_to_ask(learned: Dataset, facts: object | None, links: object, *, any_relation: bool = False) -> Dataset:
     """A dataset of some links, asked on other facts, or on those that were learned.
 
     A link may name any entity of the facts, and any that the network learned with; one that no fact mentions is an
@@ -37,13 +41,18 @@ def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Datas
         learned: what the network learned from.
         facts: whatever ``new_graph`` takes; None: the training facts.
         links: the same.
+        any_relation: whether the facts may have relations that were not learned; the links have those of the facts.
 
     Raises:
         EvaluationError: a relation is not among those that were learned, or an entity is unknown.
     """
     origin = _origin(links)
-    asked = on_known_relations(_read(links, learned.train), learned.train, origin)
-    graph = learned.train if facts is None else new_graph(facts, learned.train)
+    if any_relation:
+        graph = learned.train if facts is None else new_graph(facts, learned.train, any_relation=True)
+        asked = on_relations_of(graph, _read(links, graph), origin)
+    else:
+        asked = on_known_relations(_read(links, learned.train), learned.train, origin)
+        graph = learned.train if facts is None else new_graph(facts, learned.train)
     for name in asked.entities:
         if name not in learned.train.entities:
             _find(name, graph, origin)
@@ -55,7 +64,7 @@ def links_to_ask(learned: Dataset, facts: object | None, links: object) -> Datas
         held_out = learned.valid.concatenate(learned.test) if learned.test_graph is None else learned.valid
         return Dataset(f"{learned.name}, {_name(links, asked)}", learned.train, held_out, wanted, split=learned.split)
     name = f"{_name(facts, graph)}, {_name(links, asked)}"
-    if graph.kind == "homogeneous":  # its pairs are told apart by its own edges alone
+    if graph.kind == "homogeneous" or any_relation:  # what was learned says nothing about these
         return Dataset(name, graph, Triplets.empty(), wanted)
     return Dataset(name, learned.train, Triplets.empty(), wanted, graph)
 
@@ -76,14 +85,37 @@ def on_known_relations(graph: Graph, learned: Graph, origin: Path | str) -> Grap
         raise _unknown(error, origin, remedy) from None
 
 
+def on_relations_of(facts: Graph, asked: Graph, origin: Path | str) -> Graph:
+    """Links whose relations are numbered as those of the facts that they are asked on.
+
+    Raises:
+        EvaluationError: no fact has a relation of theirs, or they are of another kind.
+    """
+    if asked.kind != facts.kind:
+        what = f"these links are those of a {asked.kind} graph, the facts are those of a {facts.kind} one"
+        raise EvaluationError(what, file=origin, remedy="give links with the same columns as the facts")
+    try:
+        return renumber_relations(asked, facts.relations)
+    except UnknownNameError as error:
+        remedy = "give a fact with it in --facts, correct the name, or leave such links out"
+        raise _unknown(error, origin, remedy) from None
+
+
 def _read(source: object, learned: Graph) -> Graph:
     directed = True if learned.kind == "knowledge" and list(learned.relations) == [EDGE] else None
     if isinstance(source, Graph):
         return source
-    if not isinstance(source, str | Path) or not Path(source).is_dir():  # a file named as a dataset is a file here
+    if isinstance(source, Dataset):
+        return source.known_graph
+    if not isinstance(source, str | Path) or not (Path(source).is_dir() or _is_dataset(source)):
         return read(source, directed=directed)
-    opened = open_source(Path(source), directed=directed)
+    opened = open_source(str(source)) if _is_dataset(source) else open_source(Path(source), directed=directed)
     return opened.known_graph if isinstance(opened, Dataset) else opened
+
+
+def _is_dataset(source: str | Path) -> bool:
+    """Whether it names a known dataset; a file or folder of that name is the file or folder."""
+    return str(source).casefold() in known_datasets() and not Path(source).exists()
 
 
 def _name(source: object, graph: Graph) -> str:

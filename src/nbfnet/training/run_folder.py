@@ -77,8 +77,16 @@ class RunFolder:
     manifest: dict[str, Any]
 
     @classmethod
-    def create(cls, path: Path, dataset: Dataset, config: Config, **origin: str) -> RunFolder:
-        """A new folder with a freshly initialized network; it appears complete or not at all.
+    def create(
+        cls,
+        path: Path,
+        dataset: Dataset,
+        config: Config,
+        network: NeuralBellmanFordNetwork | None = None,
+        /,
+        **origin: str,
+    ) -> RunFolder:
+        """A new folder with a network, or a freshly initialized one; it appears complete or not at all.
 
         ``origin`` says where it comes from: the source that was named, the command.
 
@@ -109,7 +117,8 @@ class RunFolder:
             fill_store(dataset, draft / DATA)
             manifest["data"] = _stamp(draft / DATA)
             description = {"epoch": 0, "training": manifest["id"]}
-            (draft / MODEL).write_bytes(pack_tensors(initial_network(config, dataset).state_dict(), description))
+            first = initial_network(config, dataset) if network is None else network
+            (draft / MODEL).write_bytes(pack_tensors(first.state_dict(), description))
             _write_json(draft / MANIFEST, manifest)
         return cls(path, manifest)
 

@@ -1,0 +1,75 @@
+"""The relation graph: how relations meet in a graph, whatever they are called.
+
+Its nodes are the relation ids of a graph, inverses included. There is an edge from relation r to relation s of kind
+
+    0  if they share a head,             1  if they share a tail,
+    2  if a head of r is a tail of s,    3  if a tail of r is a head of s,
+
+once for each kind, however many entities they meet at. A relation that has a fact meets itself: self loops are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from nbfnet.graph.relational_csr import RelationalCSR, sort_by_key
+from nbfnet.graph.triplets import Int32, Int64, Triplets
+
+KINDS = 4
+_PAIRS = 1 << 22  # of relations at a node, that are listed at a time
+_MARKS = 1 << 27  # pairs of relations that are marked in a table instead of sorted
+
+
+def relation_graph(csr: RelationalCSR) -> RelationalCSR:
+    """The relation graph of some edges, in O(sum over nodes of (distinct relations that meet there)^2)."""
+    heads, tails = _Incidence(csr, csr.source), _Incidence(csr, csr.target)
+    sharing_heads, sharing_tails, head_to_tail = (
+        _meetings(*ends) for ends in ((heads, heads), (tails, tails), (heads, tails))
+    )
+    parts = [sharing_heads, sharing_tails, head_to_tail, head_to_tail[::-1]]  # kind 3 is kind 2 the other way round
+    kind = np.repeat(np.arange(KINDS), [part.shape[1] for part in parts])
+    first, second = np.concatenate(parts, axis=1)
+    return RelationalCSR.from_triplets(Triplets.of(first, kind, second), csr.num_relations, KINDS)
+
+
+class _Incidence:
+    """The distinct relations of which each node is the head, or the tail: those of v stand at begin[v]:begin[v + 1]."""
+
+    def __init__(self, csr: RelationalCSR, node: Int32) -> None:
+        self.num_relations = csr.num_relations
+        key = np.sort(node.astype(np.int64) * csr.num_relations + csr.relation)
+        key = key[np.flatnonzero(np.diff(key, prepend=-1))]
+        self.node, self.relation = np.divmod(key, max(1, csr.num_relations))
+        self.begin = sort_by_key(self.node.astype(np.int32), csr.num_nodes)[0]
+
+
+def _meetings(first: _Incidence, second: _Incidence) -> Int64:
+    """(2, pair) the distinct pairs of relations, one of each incidence, that have a node in common; ascending."""
+    count = first.num_relations
+    if count * count <= _MARKS:
+        marks = np.zeros(count * count, dtype=np.bool_)
+        for keys in _pairs(first, second):
+            marks[keys] = True
+        found = np.flatnonzero(marks)
+    else:
+        found = np.empty(0, dtype=np.int64)
+        for keys in _pairs(first, second):
+            found = np.union1d(found, keys)
+    return np.stack(np.divmod(found, max(1, count)))
+
+
+def _pairs(first: _Incidence, second: _Incidence) -> Iterator[Int64]:
+    """The numbers r * count + s of all pairs that meet at a node, node after node, some millions at a time."""
+    begin = second.begin[first.node]
+    partners = second.begin[first.node + 1] - begin  # of each entry of the first incidence
+    total = np.cumsum(partners)
+    start = 0
+    while start < len(partners):
+        listed = total[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(total, listed + _PAIRS, side="right")))
+        entry = np.repeat(np.arange(start, stop), partners[start:stop])
+        place = np.arange(len(entry)) - (total[entry] - partners[entry] - listed)
+        yield first.relation[entry] * first.num_relations + second.relation[begin[entry] + place]
+        start = stop

@@ -1,0 +1,33 @@
+"""The relation network: what a relation is to the query's one, by how relations meet in the graph."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from nbfnet.config import ModelConfig
+from nbfnet.graph.relation_graph import KINDS
+from nbfnet.model.bellman_ford import BellmanFord
+from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.query_relations import QueryRelations
+from nbfnet.operators.aggregate import Aggregate
+from nbfnet.operators.message import Message
+
+
+class RelationNetwork(BellmanFord):
+    """h_q(r), learned Bellman-Ford iterations on the relation graph, from the query's relation q.
+
+    The boundary is 1 at q and 0 elsewhere; an edge has one of four learned representations, by its kind. Nothing
+    belongs to a relation of its own, so any graph will do.
+    """
+
+    def __init__(self, config: ModelConfig, message: Message | None = None, aggregate: Aggregate | None = None) -> None:
+        super().__init__(config.model_copy(update={"edges": "independent", "frontier": "off"}))
+        self.layers = self.make_layers(KINDS, message, aggregate)
+
+    def forward(self, graph: MessageGraph, asked: Tensor) -> Tensor:
+        """(asked, relation, dim) the representations of a graph's relation ids, for each asked one."""
+        one = self.like.new_ones(1, self.config.dim)
+        nothing_else = QueryRelations(asked.new_zeros(1), one, one, torch.zeros_like(one[0]))
+        every = torch.arange(graph.num_relations, device=asked.device).expand(len(asked), -1)
+        return self.represent(graph.relations, asked, torch.zeros_like(asked), every, nothing_else)
