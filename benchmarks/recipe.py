@@ -1,0 +1,96 @@
+"""What each ingredient of a training recipe adds: the same network and graph, one ingredient more or less.
+
+python benchmarks/recipe.py RUNS --graphs wn18rr-v1 fb15k-237-v1 [--recipes paper cosine] [--seeds 0 1 2]
+
+Every run has the paper's network, the same number of epochs, and one thread. The best network by valid MRR is kept, and
+its test links are ranked once, against all entities. A finished run is one line of ``results/recipe.jsonl``; a run that
+was interrupted is resumed from its folder in RUNS. ``tools/recipe_page.py`` writes docs/RECIPE.md from the lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nbfnet.reproduction import describe_machine
+from nbfnet.run import Run
+
+RESULTS = Path(__file__).parents[1] / "results" / "recipe.jsonl"
+EPOCHS = {"world": 20}
+DEFAULT_EPOCHS = 10
+# What is changed of the paper's recipe: its loss over drawn negatives, a constant rate, the last parameters.
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "average": {"average": 0.99},
+    "cosine": {"schedule": "cosine"},
+    "softmax": {"loss": "softmax"},
+    "softmax+cosine": {"loss": "softmax", "schedule": "cosine"},
+    "cosine+average": {"schedule": "cosine", "average": 0.99},
+}
+
+
+def main() -> None:
+    """Run what has not been run yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path, help="where the run folders are")
+    parser.add_argument("--graphs", nargs="+", required=True)
+    parser.add_argument("--recipes", nargs="+", default=list(RECIPES), choices=list(RECIPES))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    done = {(line["graph"], line["recipe"], line["seed"]) for line in read_results()}
+    for seed in arguments.seeds:
+        for graph in arguments.graphs:
+            for recipe in arguments.recipes:
+                if (graph, recipe, seed) not in done:
+                    line = measure(arguments.runs, graph, recipe, seed)
+                    with RESULTS.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(line) + "\n")
+                    print(f"{graph} {recipe} seed {seed}: test MRR {line['test']['mrr']:.4f}", flush=True)
+
+
+def read_results() -> list[dict[str, Any]]:
+    """The runs that have ended."""
+    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
+
+
+def measure(runs: Path, graph: str, recipe: str, seed: int) -> dict[str, Any]:
+    """Train, or resume, and rank the test links."""
+    training = {
+        "seed": seed,
+        "epochs": EPOCHS.get(graph, DEFAULT_EPOCHS),
+        "patience": 0,
+        "schedule": "constant",
+        **RECIPES[recipe],
+    }
+    folder = runs / f"{graph}-{recipe}-seed{seed}"
+    run = Run.resume(folder, graph, {"training": training})
+    began = time.process_time()
+    run.train()
+    seconds = time.process_time() - began
+    result = run.evaluate().to_dict()
+    log, best = run.history, run.folder.manifest["metrics"]
+    return {
+        "graph": graph,
+        "recipe": recipe,
+        "seed": seed,
+        "epochs": log[-1]["epoch"],
+        "best_epoch": best["epoch"],
+        "valid": best["valid"],
+        "test": result["metrics"],
+        "protocol": result["protocol"],
+        "cpu_seconds": round(seconds),  # of this process: a run that was resumed shows less
+        "training_seconds": log[-1]["training_seconds"],
+        "training": run.config.training.model_dump(mode="json"),
+        "model": run.config.model.model_dump(mode="json"),
+        "machine": describe_machine(),
+    }
+
+
+if __name__ == "__main__":
+    main()
