@@ -1,0 +1,87 @@
+"""Write docs/RECIPE.md from results/recipe.jsonl: python tools/recipe_page.py."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGE, RESULTS = ROOT / "docs" / "RECIPE.md", ROOT / "results" / "recipe.jsonl"
+WHAT = {
+    "paper": "the paper's: binary loss over drawn negatives, constant rate, parameters as they are",
+    "average": "and a moving average of the parameters (`training.average=0.99`)",
+    "cosine": "and a rate that falls to zero (`training.schedule=cosine`)",
+    "cosine+average": "both",
+    "softmax": "the loss over all entities instead (`training.loss=softmax`)",
+    "softmax+cosine": "that, with a rate that falls to zero",
+}
+HEADER = """# The recipe
+
+What each ingredient of a training adds. `benchmarks/recipe.py` trained the same network (the paper's, with the defaults
+that `nbfnet train` chooses for the graph) with each recipe for the same number of epochs, on one thread. The epoch with the
+best valid MRR is kept. Test links are ranked once, against all entities, with the facts, valid and test links of the test
+graph filtered, ties realistic. Every run is a line of `results/recipe.jsonl`; `python tools/recipe_page.py` writes this page.
+
+"""
+
+Line = dict[str, Any]
+
+
+def main() -> None:
+    """Write the page."""
+    lines = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    PAGE.write_text(render(lines), encoding="utf-8")
+
+
+def render(lines: list[Line]) -> str:
+    """The page, as Markdown."""
+    recipes = "".join(f"- **{name}**: {what}\n" for name, what in WHAT.items())
+    graphs = list(dict.fromkeys(line["graph"] for line in lines))
+    tables = "".join(_graph_table(graph, [line for line in lines if line["graph"] == graph]) for graph in graphs)
+    return HEADER + recipes + _summary(lines) + tables
+
+
+def _summary(lines: list[Line]) -> str:
+    """What a recipe adds to the paper's, over the graphs and seeds that have both."""
+    mrr = {(line["graph"], line["seed"], line["recipe"]): line["test"]["mrr"] for line in lines}
+    gains: dict[str, list[float]] = defaultdict(list)
+    for (graph, seed, recipe), value in mrr.items():
+        if recipe != "paper" and (graph, seed, "paper") in mrr:
+            gains[recipe].append(value - mrr[graph, seed, "paper"])
+    rows = [
+        f"| {recipe} | {mean(of):+.4f} | {min(of):+.4f} | {max(of):+.4f} | {sum(gain > 0 for gain in of)} of {len(of)} |\n"
+        for recipe in WHAT
+        if (of := gains.get(recipe))
+    ]
+    head = "| recipe | mean | least | most | better in |\n| --- | --- | --- | --- | --- |\n"
+    return f"\n## Test MRR beside the paper's recipe\n\n{head}{''.join(rows)}"
+
+
+def _graph_table(graph: str, lines: list[Line]) -> str:
+    rows = []
+    for recipe in WHAT:
+        runs = [line for line in lines if line["recipe"] == recipe]
+        if runs:
+            valid, test, hits = (
+                _spread([run[part][metric] for run in runs])
+                for part, metric in (("valid", "mrr"), ("test", "mrr"), ("test", "hits@10"))
+            )
+            best = ", ".join(str(round(run["best_epoch"], 1)) for run in runs)
+            minutes = mean(run["training_seconds"] for run in runs) / 60
+            rows.append(f"| {recipe} | {valid} | {test} | {hits} | {best} | {minutes:.1f} | {len(runs)} |\n")
+    head = (
+        "| recipe | valid MRR | test MRR | test HITS@10 | best epoch | training, minutes | seeds |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n"
+    )
+    return f"\n## {graph}, {lines[0]['epochs']:g} epochs\n\n{head}{''.join(rows)}"
+
+
+def _spread(values: list[float]) -> str:
+    return f"{mean(values):.4f}" + (f" ± {stdev(values):.4f}" if len(values) > 1 else "")
+
+
+if __name__ == "__main__":
+    main()
