@@ -21,9 +21,10 @@ WHAT = {
 HEADER = """# The recipe
 
 What each ingredient of a training adds. `benchmarks/recipe.py` trained the same network (the paper's, with the defaults
-that `nbfnet train` chooses for the graph) with each recipe for the same number of epochs, on one thread. The epoch with the
-best valid MRR is kept. Test links are ranked once, against all entities, with the facts, valid and test links of the test
-graph filtered, ties realistic. Every run is a line of `results/recipe.jsonl`; `python tools/recipe_page.py` writes this page.
+that `nbfnet train` chooses for the graph) with each recipe for the same number of epochs, on one thread. The epoch with
+the best valid MRR is kept. Test links are ranked once, against all entities, with the facts, valid and test links of the
+test graph filtered, ties realistic. Every run is a line of `results/recipe.jsonl`; `python tools/recipe_page.py` writes
+this page.
 
 """
 
@@ -52,7 +53,7 @@ def _summary(lines: list[Line]) -> str:
         if recipe != "paper" and (graph, seed, "paper") in mrr:
             gains[recipe].append(value - mrr[graph, seed, "paper"])
     rows = [
-        f"| {recipe} | {mean(of):+.4f} | {min(of):+.4f} | {max(of):+.4f} | {sum(gain > 0 for gain in of)} of {len(of)} |\n"
+        f"| {recipe} | {mean(of):+.4f} | {min(of):+.4f} | {max(of):+.4f} | {sum(x > 0 for x in of)} of {len(of)} |\n"
         for recipe in WHAT
         if (of := gains.get(recipe))
     ]
