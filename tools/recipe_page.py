@@ -22,7 +22,7 @@ HEADER = """# The recipe
 
 What each ingredient of a training adds. `benchmarks/recipe.py` trained the same network (the paper's, with the defaults
 that `nbfnet train` chooses for the graph) with each recipe for the same number of epochs, on one thread. The epoch with
-the best valid MRR is kept. Test links are ranked once, against all entities, with the facts, valid and test links of the
+the best valid MRR is kept. Test links are ranked once, against all entities, with facts, valid and test links of the
 test graph filtered, ties realistic. Every run is a line of `results/recipe.jsonl`; `python tools/recipe_page.py` writes
 this page.
 
