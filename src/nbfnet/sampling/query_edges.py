@@ -45,9 +45,10 @@ class QueryEdges:
     def without(self, source: int, relation: int, target: int) -> RelationalCSR:
         """The edges to ask about one triplet: all if it is not among them, else without those to hide for it."""
         u, q, v = (np.array([part], dtype=np.int32) for part in (source, relation, target))
-        if not len(self._of_triplets(u, q, v)):
+        own = self._of_triplets(u, q, v)
+        if not len(own):
             return self.csr
-        return self.csr.hide(self.slots(u, q, v[:, None]))
+        return self.csr.hide(own if self.hiding == "triplet" else self._between(u, v))
 
     def _between(self, u: Int32, v: Int32) -> Int64:
         pair = sort_distinct(np.concatenate([self._key(u, v), self._key(v, u)]))
