@@ -183,7 +183,7 @@ class RunFolder:
 
     def network_and_epoch(self, dataset: Dataset, device: str = "cpu") -> tuple[NeuralBellmanFordNetwork, float]:
         """The best network so far and the epoch it is of, from one file: the manifest may be older or newer."""
-        network = _new_network(self.config(), dataset)
+        network = initial_network(self.config(), dataset)  # which leaves the random numbers of others alone
         tensors, description = read_tensors(self.path / MODEL)
         if description.get("training", self.id) != self.id:
             raise RunFolderError(self.path / MODEL, "it is of another training", _RESTORE)
@@ -218,11 +218,7 @@ def initial_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwor
     """A network for a dataset's relations, initialized by the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed)
-        return _new_network(config, dataset)
-
-
-def _new_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwork:
-    return NeuralBellmanFordNetwork(config.model, dataset.train.num_relation_ids)
+        return NeuralBellmanFordNetwork(config.model, dataset.train.num_relation_ids)
 
 
 def _id(fingerprint: str, config: Config) -> str:
