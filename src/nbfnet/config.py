@@ -68,13 +68,16 @@ class TrainingConfig(_Frozen):
     batch_size: Count = 64
     """Queries of a step, over all processes."""
     batches_per_epoch: Count | None = None
-    """At most so many batches per epoch, of links drawn again each time; none asks every link in each epoch."""
+    """At most so many batches per epoch, of links drawn again each time; none asks every link in each epoch. Of
+    several graphs that are learned together, so many of each."""
     loss: Literal["binary", "softmax"] = "binary"
     """The paper's binary cross entropy of the answer and n negatives, or the cross entropy of the answer among all
     entities that are not known answers and that can answer by their type. softmax is for knowledge graphs only."""
     negatives: Count = 32
     """n, wrong answers for each right one of the binary loss. Where entities have types, three of four have the
     answer's type."""
+    hard_negatives: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The share of these that some fact of the relation has in the answer's place: harder to tell from the answer."""
     temperature: Temperature | None = None
     """Of the binary loss's self-adversarial negatives; none weighs all negatives the same."""
     hiding: Literal["triplet", "pair"] = "triplet"

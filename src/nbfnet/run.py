@@ -37,6 +37,7 @@ from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
 from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
+from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
 
@@ -92,6 +93,7 @@ class Run:
         *tables: Table,
         types: Mapping[str, str] | str | Path | None = None,
         paper_split: bool = False,
+        start_from: str | Path | None = None,
         team: Team = ALONE,
         **origin: str,
     ) -> Self:
@@ -104,12 +106,54 @@ class Run:
             tables: the configuration, later ones overrule earlier ones; the rest is chosen from the graph.
             types: the type of each entity by name, or a file of them.
             paper_split: split a homogeneous graph as the paper did.
+            start_from: a run whose network is trained further, such as a pre-trained one.
             team: processes that share the work; its leader makes the folder.
             origin: notes for the manifest, such as the command.
         """
+        first = None if start_from is None else RunFolder.open(Path(start_from))
         dataset = _load(source, stated_config(None, *tables), types, paper_split)
-        made, config = begin(Path(folder), dataset, *tables, team=team, **origin)
+        made, config = begin(Path(folder), dataset, *tables, first=first, team=team, **origin)
         return cls(made, config, dataset)
+
+    @classmethod
+    def pretrain(
+        cls,
+        folder: str | Path,
+        sources: Sequence[object],
+        /,
+        *tables: Table,
+        held_out: Sequence[object] = (),
+        resume: bool = False,
+        listener: Listener | None = None,
+        team: Team = ALONE,
+        **origin: str,
+    ) -> Self:
+        """Train a network of relational edges on several graphs together: for any graph, so ask it ``on`` one.
+
+        Args:
+            folder: the run folder to write; it must not exist yet, unless the training resumes.
+            sources: the graphs, each whatever ``nbfnet.load`` takes.
+            tables: the configuration, later ones overrule earlier ones and ``PRETRAINING``.
+            held_out: graphs to validate and calibrate on instead, which are not learned from.
+            resume: continue from the folder's last checkpoint, if there is one.
+            listener: is called with every validation.
+            team: processes that share the work.
+            origin: notes for the manifest, such as the command.
+        """
+        path, exists = Path(folder), Path(folder).exists()
+        team.wait()  # all must have looked before the leader makes the folder
+        if not sources:
+            raise QueryError("pre-training needs at least one graph")
+        datasets, others = ([load(source) for source in given] for given in (sources, held_out))
+        if resume and exists:
+            opened, config = resume_pretraining(path, datasets, others, *tables)
+        else:
+            opened, config = begin_pretraining(path, datasets, others, *tables, team=team, **origin)
+        learn(opened, datasets, config, held_out=others, team=team, listener=listener)
+        if team.leads:
+            calibrate_run(opened, *(others or datasets))
+        team.wait()
+        return cls.open(path)
 
     @classmethod
     def resume(cls, folder: str | Path, source: object, /, *tables: Table, team: Team = ALONE, **options: Any) -> Self:
@@ -122,6 +166,7 @@ class Run:
         team.wait()  # all must have looked before the leader makes the folder
         if not exists:
             return cls.begin(path, source, *tables, team=team, **options)
+        options.pop("start_from", None)  # it has begun, and its checkpoint is what it resumes from
         dataset = _load(source, stated_config(path, *tables), **options)
         opened, config = resume(path, dataset, *tables)
         return cls(opened, config, dataset)
@@ -366,6 +411,7 @@ def train(
     hours: float | None = None,
     seed: int | None = None,
     types: Mapping[str, str] | str | Path | None = None,
+    start_from: str | Path | None = None,
     resume: bool = False,
     progress: bool | None = True,
     callback: Listener | None = None,
@@ -381,6 +427,7 @@ def train(
         hours: a budget of time instead of epochs: steps, decay and validations are planned for it.
         seed: of everything random, instead of the configuration's.
         types: the type of each entity by name, or a file of them.
+        start_from: a run whose network is trained further, such as a pre-trained one.
         resume: continue from the folder's last checkpoint, if there is one.
         progress: show it, in a terminal or a notebook; None leaves it as it is switched for the process.
         callback: is called with every validation.
@@ -395,7 +442,7 @@ def train(
     named = str(source) if isinstance(source, str | Path) else type(source).__name__
     start = Run.resume if resume else Run.begin
     with nullcontext() if progress is None else progress_shown(progress):
-        run = start(path, source, *tables, types=types, source=named)
+        run = start(path, source, *tables, types=types, start_from=start_from, source=named)
         run.train(listener=callback or (write_validation if progress else None))
     return Run.open(path)
 

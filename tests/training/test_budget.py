@@ -41,7 +41,13 @@ def with_valid(knowledge, dataset_of):
 
 def plan_of(dataset, seconds=1000.0, sample=None, step=0.1, link=0.01, spent=0.0):
     return make_plan(
-        dataset, seconds, sample=sample, seconds_per_step=step, seconds_per_link=link, calibration=50.0, spent=spent
+        len(dataset.valid),
+        seconds,
+        sample=sample,
+        seconds_per_step=step,
+        seconds_per_link=link,
+        calibration=50.0,
+        spent=spent,
     )
 
 
@@ -173,17 +179,19 @@ def test_the_chosen_network_is_validated_on_all_valid_links(learn, tmp_path, kno
 
 
 def test_a_final_validation_that_is_stopped_is_done_again(learn, tmp_path, knowledge, monkeypatch):
-    import nbfnet.training.loop as loop
+    import nbfnet.training.validation as validation
 
-    original = loop.evaluate
+    original, of_all = validation.evaluate, []
 
     def stops(*arguments, sample, **options):
         if sample == len(knowledge.valid):
-            raise KeyboardInterrupt
+            of_all.append(sample)
+            if len(of_all) > 1:  # the first time it is timed, before the first step
+                raise KeyboardInterrupt
         return original(*arguments, sample=sample, **options)
 
     with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
-        patch.setattr(loop, "evaluate", stops)
+        patch.setattr(validation, "evaluate", stops)
         learn(tmp_path / "run", knowledge, hours=SECONDS / 3600, validation_sample=2)
     stopped = read_progress(tmp_path / "run")
     assert not stopped.plan["finished"] and stopped.step == stopped.plan["steps"]

@@ -261,7 +261,7 @@ def test_ctrl_c_while_validating_is_followed_by_that_validation(learn, outcome, 
 
     for _ in range(2):  # also again, at the same place
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(nbfnet.training.loop, "evaluate", press)
+            patch.setattr(nbfnet.training.validation, "evaluate", press)
             learn(tmp_path / "stopped", knowledge, epochs=2, validations_per_epoch=2)
         assert read_tensors(tmp_path / "stopped" / "checkpoint.safetensors")[1]["step"] == 2
     learn(tmp_path / "stopped", knowledge)
@@ -287,7 +287,7 @@ def press_as_another_error() -> None:
 def test_ctrl_c_that_compiled_code_spoils(learn, outcome, tmp_path, knowledge, monkeypatch, pressed, where):
     """What was computed while it came is not used; what was done before is saved."""
     learn(tmp_path / "whole", knowledge, epochs=2, validations_per_epoch=2)
-    owner = nbfnet.training.loop if where == "evaluate" else Optimization
+    owner = nbfnet.training.validation if where == "evaluate" else Optimization
     calls, original = [], getattr(owner, where)
 
     def spoiled(*arguments, **options):
@@ -420,7 +420,7 @@ def test_what_was_trained_is_validated_however_little_time_there_is(tmp_path, kn
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("nbfnet.training.loop.evaluate", stop)
+        patch.setattr("nbfnet.training.validation.evaluate", stop)
         train(folder, knowledge, config, listener=lambda entry: None, stop_after=1e-9)
     assert folder.manifest["metrics"] == {}
     train(folder, knowledge, config, listener=lambda entry: None, stop_after=1e-9)

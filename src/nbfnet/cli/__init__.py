@@ -31,6 +31,7 @@ COMMANDS = {
     "rules": "Show the rules that a network relies on for a relation.",
     "serve": "Serve a trained network as a page and as a JSON API.",
     "info": "Show a run's parameters, configuration, metrics and graph.",
+    "pretrain": "Train one network for any graph, on several graphs.",
     "import-ultra": "Make a run of ULTRA's published weights, for any graph.",
     "reproduce": "Run an experiment, and print its result beside the paper's.",
 }
@@ -135,7 +136,7 @@ def main() -> None:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not re.search(_NO_MEMORY, str(error)):
             raise
-        trains = any(command in sys.argv[1:2] for command in ("train", "reproduce", "demo"))
+        trains = any(command in sys.argv[1:2] for command in ("train", "pretrain", "reproduce", "demo"))
         what = (
             "lower training.batch_size, training.negatives or model.dim"
             if trains

@@ -36,6 +36,12 @@ Hours = Annotated[
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="NUMBER", min=0, help="The seed of everything random.")
 ]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="RUN", help="Begin with the network of this run, such as one that 'nbfnet pretrain' made."
+    ),
+]
 _FEW_VALID = 50
 Plot = Annotated[bool, typer.Option("--plot", help="Draw the learning curves into RUN/curves.png (needs matplotlib).")]
 
@@ -51,6 +57,7 @@ def train(
     hours: Hours = None,
     seed: SeedOption = None,
     paper_split: PaperSplit = False,
+    start_from: From = None,
     plot: Plot = False,
     json: Json = False,
     *,
@@ -86,7 +93,7 @@ def train(
     with gather_team(device) as team:
         start = Run.resume if continues else Run.begin
         note = {"source": source, "command": shlex.join(sys.argv)}
-        run = start(output, opened, *tables, paper_split=paper_split, team=team, **note)
+        run = start(output, opened, *tables, paper_split=paper_split, start_from=start_from, team=team, **note)
         if team.leads:
             _report_start(run)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from nbfnet.graph.triplets import Float64, Int32, Triplets
 from nbfnet.progress import stage
 from nbfnet.sampling.known_answers import KnownAnswers
 from nbfnet.sampling.possible_answers import PossibleAnswers, has_self_loops
+from nbfnet.training.validation import share_links
 
 CANDIDATES = 10  # the best of each query, as they are shown to people
 _FOLDS = 2
@@ -59,16 +61,31 @@ def calibrate(scorer: Scorer, dataset: Dataset) -> Calibration:
     Known facts are not candidates. The error after is measured on queries that the curve was not fitted to: half of
     them against the other half.
     """
-    count = _PAIRS if dataset.kind == "homogeneous" else _LINKS
-    links = dataset.valid.take(draw_links(len(dataset.valid), count, seed=0))
-    if not len(links):
+    return calibrate_together([(scorer, dataset)])
+
+
+def calibrate_together(asked: Sequence[tuple[Scorer, Dataset]]) -> Calibration:
+    """Fit the probabilities of a network on several graphs, each with its scorer; about as many links of each count."""
+    shares = share_links([len(dataset.valid) for _, dataset in asked], _LINKS)
+    found, queries = [], 0
+    for (scorer, dataset), share in zip(asked, shares, strict=True):
+        count = _PAIRS if dataset.kind == "homogeneous" else share
+        links = dataset.valid.take(draw_links(len(dataset.valid), count, seed=0))
+        if not len(links):
+            continue
+        if dataset.kind == "homogeneous" and dataset.train.num_nodes > _MOST_NODES:
+            reason = f"it has more than {_MOST_NODES:,} nodes to search from"
+            return Calibration(None, {"method": "none", "reason": reason})
+        with stage("calibrating") as report:
+            best = _best_candidates(scorer, dataset, links, report)
+        found.append((best[0], best[1], best[2] + queries))
+        queries += 2 * len(links)
+    if not found:
         return Calibration(None, {"method": "none", "reason": "there are no valid links"})
-    if dataset.kind == "homogeneous" and dataset.train.num_nodes > _MOST_NODES:
-        return Calibration(None, {"method": "none", "reason": f"it has more than {_MOST_NODES:,} nodes to search from"})
-    with stage("calibrating") as report:
-        logit, is_answer, query = _best_candidates(scorer, dataset, links, report)
+    logit, is_answer, query = (np.concatenate(parts) for parts in zip(*found, strict=True))
     if not len(logit):
         return Calibration(None, {"method": "none", "reason": "no score is finite"})
+    asked_queries = f"{int(query.max()) + 1} valid queries{f' of {len(found)} graphs' if len(found) > 1 else ''}"
     fold = query % _FOLDS
     crossed = np.empty_like(logit)
     for f in range(_FOLDS):
@@ -76,7 +93,7 @@ def calibrate(scorer: Scorer, dataset: Dataset) -> Calibration:
         crossed[fold == f] = IsotonicCurve.fit(*(fitted if len(fitted[0]) else (logit, is_answer)))(logit[fold == f])
     description = {
         "method": "isotonic",
-        "fitted_on": f"the {CANDIDATES} best candidates of {int(query.max()) + 1} valid queries, known facts removed",
+        "fitted_on": f"the {CANDIDATES} best candidates of {asked_queries}, known facts removed",
         "expected_calibration_error": {
             "before": expected_calibration_error(sigmoid(logit), is_answer),
             "after": expected_calibration_error(crossed, is_answer),

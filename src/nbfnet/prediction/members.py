@@ -8,7 +8,7 @@ from contextlib import suppress
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.prediction.calibration import Calibration, calibrate
+from nbfnet.prediction.calibration import Calibration, calibrate_together
 from nbfnet.prediction.new_facts import on_known_relations
 from nbfnet.prediction.predictor import Member, Predictor
 from nbfnet.training.run_folder import RunFolder
@@ -33,14 +33,15 @@ def calibration_of(run: RunFolder, epoch: float) -> Calibration:
     return Calibration.read(document if fitted else None)
 
 
-def calibrate_run(run: RunFolder, dataset: Dataset) -> None:
-    """Fit the probabilities of the best network, and state the calibration in the manifest.
+def calibrate_run(run: RunFolder, *datasets: Dataset) -> None:
+    """Fit the probabilities of the best network on the valid links of some datasets, and state that in the manifest.
 
     Not where another process has resumed the training meanwhile: it has a better network to calibrate.
     """
     device = run.config().training.device
-    network, epoch = run.network_and_epoch(dataset, device)
-    document = calibrate(NetworkScorer(network, dataset.train.message_csr, device), dataset).to_dict()
+    network, epoch = run.network_and_epoch(datasets[0], device)
+    asked = [(NetworkScorer(network, dataset.train.message_csr, device), dataset) for dataset in datasets]
+    document = calibrate_together(asked).to_dict()
     with suppress(BlockingIOError), alone_in(run.path, wait=False):
         run.update(calibration={"epoch": epoch, **document})
 

@@ -6,6 +6,7 @@ epoch, batch), so an interrupted training resumes exactly as it would have conti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,8 +18,10 @@ from nbfnet.errors import TrainingError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.sampling.fitting_negatives import FittingNegatives
 from nbfnet.sampling.known_answers import KnownAnswers
 from nbfnet.sampling.negatives import PairNegatives, StrictNegatives
+from nbfnet.sampling.sorted_keys import number_in_runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +32,14 @@ class Batch:
     relation: Int32  # (query,)
     target: Int32  # (query, candidate)
     links: int
+    graph: int = 0  # which of the graphs that are learned together it is of
 
     def take(self, links: slice) -> Batch:
         """The queries of some of the links."""
         per_link = len(self.source) // self.links
         rows = slice(links.start * per_link, links.stop * per_link)
-        return Batch(self.source[rows], self.relation[rows], self.target[rows], links.stop - links.start)
+        count = links.stop - links.start
+        return Batch(self.source[rows], self.relation[rows], self.target[rows], count, self.graph)
 
 
 class Batches(Protocol):
@@ -64,16 +69,38 @@ class Epochs:
         return self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
 
 
+class MixedEpochs:
+    """The batches of several graphs: in each epoch those of an epoch of each graph, in random order."""
+
+    def __init__(self, parts: Sequence[Epochs], seed: int) -> None:
+        self._parts, self._seed = tuple(parts), seed
+        self.length = sum(part.length for part in parts)
+        self._order: tuple[int, Int64] = (-1, np.empty(0, dtype=np.int64))
+        graph = np.repeat(np.arange(len(parts)), [part.length for part in parts])
+        self._places = list(zip(graph.tolist(), number_in_runs(graph).tolist(), strict=True))
+
+    def batch(self, epoch: int, number: int) -> Batch:
+        """The batch ``number`` < ``length`` of an epoch, both from 0."""
+        if self._order[0] != epoch:
+            order = np.random.default_rng([self._seed, epoch, self.length]).permutation(self.length)
+            self._order = epoch, order
+        graph, place = self._places[self._order[1][number]]
+        batch = self._parts[graph].batch(epoch, place)
+        return Batch(batch.source, batch.relation, batch.target, batch.links, graph)
+
+
 _OF_ANY_TYPE = 4  # where entities have types, one of so many negatives is of any type: so other types rank low
 
 
 class LinkBatches(Batches):
     """Knowledge graphs: half of a batch corrupts the tail, half the head, asked as the tail of the inverse relation."""
 
-    def __init__(self, graph: Graph, negatives: int) -> None:
+    def __init__(self, graph: Graph, negatives: int, hard: int = 0) -> None:
+        """``hard`` of the negatives fit the relation, where it has such."""
         known = KnownAnswers.of(graph, graph.triplets)
         self._negatives = StrictNegatives(known, graph.types)
         of_any_type = 0 if graph.types is None else negatives // _OF_ANY_TYPE
+        self._fitting, self._hard = FittingNegatives(known) if hard else None, hard
         self._draws = [(self._negatives, negatives - of_any_type)]  # and how many from each
         if of_any_type:
             self._draws.append((StrictNegatives(known), of_any_type))
@@ -102,7 +129,11 @@ class LinkBatches(Batches):
         source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
         relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
         negatives = [drawn.draw(source, relation, answer, count, generator) for drawn, count in self._draws]
-        return Batch(source, relation, np.concatenate([answer[:, None], *negatives], axis=1), len(links))
+        target = np.concatenate([answer[:, None], *negatives], axis=1)
+        if self._fitting is not None:
+            has = self._fitting.count_allowed(source, relation) > 0
+            target[has, 1 : 1 + self._hard] = self._fitting.draw(source[has], relation[has], self._hard, generator)
+        return Batch(source, relation, target, len(links))
 
     def _can_be_asked(self, source: Int32, relation: Int32, answer: Int32) -> npt.NDArray[np.bool_]:
         return self._negatives.count_allowed(source, relation, answer) > 0
@@ -111,7 +142,8 @@ class LinkBatches(Batches):
 class PairBatches(Batches):
     """Homogeneous graphs: each edge against n random pairs without an edge, every pair a query of its own."""
 
-    def __init__(self, graph: Graph, negatives: int) -> None:
+    def __init__(self, graph: Graph, negatives: int, hard: int = 0) -> None:
+        """A homogeneous graph has one relation, which every node fits: none is harder than others."""
         self._edges: Triplets = graph.triplets
         self._negatives, self._count = PairNegatives(graph.triplets, num_nodes=graph.num_nodes), negatives
         if not self._negatives.num_allowed:
@@ -141,4 +173,16 @@ def make_batches(graph: Graph, config: TrainingConfig) -> Epochs:
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
     kind = PairBatches if graph.kind == "homogeneous" else LinkBatches
     negatives = 0 if config.loss == "softmax" else config.negatives  # or all that are not known are candidates
-    return Epochs(kind(graph, negatives), config)
+    return Epochs(kind(graph, negatives, round(config.hard_negatives * negatives)), config)
+
+
+def mix_batches(graphs: Sequence[Graph], config: TrainingConfig) -> Epochs | MixedEpochs:
+    """The batches of the facts of one graph, or of several in proportion to their facts.
+
+    ``training.batches_per_epoch`` is the most of each graph, so that a large one does not crowd out the others.
+
+    Raises:
+        TrainingError: there is nothing to learn from.
+    """
+    parts = [make_batches(graph, config) for graph in graphs]
+    return parts[0] if len(parts) == 1 else MixedEpochs(parts, config.seed)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from nbfnet.graph.graph import Dataset
-
 # What calibration asks after training, see prediction/calibration.py.
 CALIBRATION_LINKS, CALIBRATION_PAIRS = 1000, 50
 _MOST_VALIDATIONS, _FEWEST_LINKS = 10, 200
@@ -81,7 +79,7 @@ class Plan:
 
 
 def make_plan(
-    dataset: Dataset,
+    valid: int,
     seconds: float,
     *,
     sample: int | None,
@@ -92,9 +90,10 @@ def make_plan(
 ) -> Plan:
     """The plan for a budget of which some is spent, by how long a step, a valid link and the calibration take.
 
+    ``valid`` is how many valid links there are.
     ``sample`` is the stated number of valid links; None lets a tenth of the budget decide.
     """
-    valid, per_link = len(dataset.valid), max(seconds_per_link, 1e-9)
+    per_link = max(seconds_per_link, 1e-9)
     affordable = int(_FOR_VALIDATIONS * seconds / per_link)  # links, in all validations
     wanted = sample or max(_FEWEST_LINKS, affordable // _MOST_VALIDATIONS)
     size = min(valid, wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
@@ -12,20 +12,19 @@ import numpy as np
 from nbfnet.config import Config
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, NbfnetError, RunFolderError, TrainingError
-from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.progress import stage
-from nbfnet.training.batches import make_batches
+from nbfnet.training.batches import mix_batches
 from nbfnet.training.budget import Plan
 from nbfnet.training.checkpoint import load_checkpoint, save_checkpoint
 from nbfnet.training.interrupt import Interrupts, interruptible, uninterrupted
 from nbfnet.training.log import Log
 from nbfnet.training.pace import Pace, plan_ahead
-from nbfnet.training.run_folder import RunFolder, initial_network
+from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.step import Optimization
+from nbfnet.training.validation import Validation
 
 _WORTH_A_CHECKPOINT = 10.0  # seconds of training
 Listener = Callable[[dict[str, Any]], None]
@@ -33,9 +32,10 @@ Listener = Callable[[dict[str, Any]], None]
 
 def train(
     folder: RunFolder,
-    dataset: Dataset,
+    dataset: Dataset | Sequence[Dataset],
     config: Config,
     *,
+    held_out: Sequence[Dataset] = (),
     team: Team = ALONE,
     listener: Listener | None = None,
     stop_after: float | None = None,
@@ -44,7 +44,8 @@ def train(
 
     Args:
         folder: where everything is written, by the team's leader.
-        dataset: what the folder was made for.
+        dataset: what the folder was made for; several are learned together.
+        held_out: datasets to validate on instead, which are not learned from.
         config: the folder's, perhaps with another number of epochs.
         team: processes that share the work.
         listener: is told of every validation, as the log is.
@@ -57,7 +58,8 @@ def train(
     with _alone_in(folder) if team.leads else nullcontext():
         if team.leads and config != folder.config():
             folder.update(config=config.model_dump(mode="json"))
-        training = _Training(folder, dataset, config, team, listener)
+        datasets = [dataset] if isinstance(dataset, Dataset) else dataset
+        training = _Training(folder, datasets, config, team, listener, held_out)
         try:
             with interruptible() as interrupts:
                 training.run(np.inf if stop_after is None else 3600 * stop_after, interrupts)
@@ -79,13 +81,21 @@ def _alone_in(folder: RunFolder) -> Iterator[None]:
 
 class _Training:
     def __init__(
-        self, folder: RunFolder, dataset: Dataset, config: Config, team: Team, listener: Listener | None
+        self,
+        folder: RunFolder,
+        datasets: Sequence[Dataset],
+        config: Config,
+        team: Team,
+        listener: Listener | None,
+        held_out: Sequence[Dataset],
     ) -> None:
         self.begun = time.monotonic()
-        self.folder, self.dataset, self.config, self.team = folder, dataset, config.training, team
+        self.folder, self.dataset, self.config, self.team = folder, datasets[0], config.training, team
         self.listener = listener
-        self.network = initial_network(config, dataset).to(self.config.device)
-        self.optimization = Optimization(self.network, dataset.train, self.config, team)
+        self.validation = Validation(held_out or datasets, self.config.device, team)
+        graphs = [dataset.train for dataset in datasets]
+        self.network = folder.network(self.dataset, self.config.device)  # the first one, or a checkpoint replaces it
+        self.optimization = Optimization(self.network, graphs, self.config, team)
         average = self.optimization.average
         self.progress = load_checkpoint(
             folder.path,
@@ -96,7 +106,7 @@ class _Training:
         )
         if average is not None:
             average.steps = self.progress.step
-        self.epochs = make_batches(dataset.train, self.config)
+        self.epochs = mix_batches(graphs, self.config)
         self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
         # The batches of an epoch after which there is a validation.
         validations = min(self.config.validations_per_epoch, self.epochs.length)
@@ -111,7 +121,7 @@ class _Training:
             self.save()  # so that a folder with metrics always has a checkpoint, wherever its process was killed
         if self.config.hours is not None and self.pace is None:
             budget, steps = 3600 * self.config.hours, self.optimization
-            plan = plan_ahead(budget, steps, self.epochs, self.dataset, self.config, self.begun)
+            plan = plan_ahead(budget, steps, self.epochs, self.validation, self.config, self.begun)
             self.pace = Pace(plan, self.team, self.begun)
             self.save()
         # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
@@ -250,7 +260,7 @@ class _Training:
 
     def _record(self, entry: dict[str, Any]) -> None:
         """Keep a validation's outcome; a process killed within leaves files that are written again, the same."""
-        progress, name = self.progress, selection_metric(self.dataset)
+        progress, name = self.progress, self.validation.metric
         metrics, best = entry["valid"], progress.best.get("valid", {})
         # Where few valid links tie, the network that was trained longer is kept.
         if not metrics or not best or metrics[name] >= best[name]:
@@ -276,16 +286,13 @@ class _Training:
                 self.listener(entry)
 
     def _validation_links(self) -> int:
-        valid = len(self.dataset.valid)
+        valid = self.validation.links
         sample = self.config.validation_sample if self.pace is None else self.pace.plan.sample
         return valid if sample is None else min(sample, valid)
 
     def _metrics(self, network: NeuralBellmanFordNetwork, links: int) -> dict[str, float]:
-        if not links:
-            return {}
-        scorer = NetworkScorer(network, self.dataset.train.message_csr, self.config.device)
         try:
-            return evaluate(scorer, self.dataset, "valid", sample=links, team=self.team).metrics.to_dict()
+            return self.validation.metrics(network, links)
         except EvaluationError as error:
             at = f"validation after epoch {self._epochs_done():.4g}, batch {self.progress.batch} "
             raise self._diverged(f"{at}(step {self.progress.step})", error) from None
@@ -310,11 +317,6 @@ class _Training:
         return f"{speed:,.0f} queries/s" if speed >= 10 else f"{speed:.2f} queries/s"
 
     def _best(self) -> str:
-        name = selection_metric(self.dataset)
+        name = self.validation.metric
         best = self.progress.best.get("valid")
         return f"  {name} {best[name]:.4f}" if best else ""
-
-
-def selection_metric(dataset: Dataset) -> str:
-    """The validation metric that chooses the network."""
-    return "auroc" if dataset.kind == "homogeneous" else "mrr"

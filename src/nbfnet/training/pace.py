@@ -12,12 +12,11 @@ import torch
 
 from nbfnet.config import TrainingConfig
 from nbfnet.distributed import Team
-from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
-from nbfnet.graph.graph import Dataset
-from nbfnet.training.batches import Epochs
+from nbfnet.training.batches import Epochs, MixedEpochs
 from nbfnet.training.budget import CALIBRATION_LINKS, CALIBRATION_PAIRS, Plan, make_plan
 from nbfnet.training.step import Optimization
+from nbfnet.training.validation import Validation
 
 _TIMED_STEPS, _TIMED_LINKS = 10, 32  # at most
 _FOR_TIMING = 0.01  # of the budget, after two steps
@@ -50,26 +49,30 @@ class Pace:
 
 
 def plan_ahead(
-    seconds: float, optimization: Optimization, epochs: Epochs, dataset: Dataset, config: TrainingConfig, since: float
+    seconds: float,
+    optimization: Optimization,
+    epochs: Epochs | MixedEpochs,
+    validation: Validation,
+    config: TrainingConfig,
+    since: float,
 ) -> Plan:
     """Time some steps, which are not taken, some valid links and the calibration, and plan a budget by that."""
-    team = optimization.team
-    scorer = NetworkScorer(optimization.network, dataset.train.message_csr, config.device)
+    team, network = optimization.team, optimization.network
     steps: list[float] = []
     while len(steps) < 2 or (
         len(steps) < _TIMED_STEPS and not _of_leader(team, int(time.monotonic() - since > _FOR_TIMING * seconds))[0]
     ):
         batch = epochs.batch(0, len(steps) % epochs.length)
         steps.append(_seconds(lambda batch=batch: optimization.compute_gradients(batch)))  # type: ignore[misc]
-    valid = len(dataset.valid)
-    links = min(valid, _TIMED_LINKS)
-    per_link = _seconds(lambda: evaluate(scorer, dataset, "valid", sample=links, team=team)) / links if links else 0.0
-    calibration = min(valid, CALIBRATION_LINKS) * per_link
-    if dataset.kind == "homogeneous":
+    links = min(validation.links, _TIMED_LINKS)
+    per_link = _seconds(lambda: validation.metrics(network, links)) / links if links else 0.0
+    calibration = min(validation.links, CALIBRATION_LINKS) * per_link
+    if validation.datasets[0].kind == "homogeneous":
         node = torch.zeros(1, dtype=torch.long)
-        calibration = 2 * min(valid, CALIBRATION_PAIRS) * _seconds(lambda: scorer.score_all(node, node))
+        scorer = NetworkScorer(network, validation.datasets[0].train.message_csr, config.device)
+        calibration = 2 * min(validation.links, CALIBRATION_PAIRS) * _seconds(lambda: scorer.score_all(node, node))
     plan = make_plan(
-        dataset,
+        validation.links,
         seconds,
         sample=config.validation_sample,
         seconds_per_step=float(np.mean(steps[1:])),  # the first one also makes what the others share

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -83,12 +84,14 @@ class RunFolder:
         dataset: Dataset,
         config: Config,
         network: NeuralBellmanFordNetwork | None = None,
+        learned: Mapping[str, Any] | None = None,
         /,
         **origin: str,
     ) -> RunFolder:
         """A new folder with a network, or a freshly initialized one; it appears complete or not at all.
 
-        ``origin`` says where it comes from: the source that was named, the command.
+        ``learned`` holds more entries of the manifest: the graphs of a pre-training. ``origin`` says where it comes
+        from: the source that was named, the command.
 
         Raises:
             GraphFormatError: the folder exists already, or cannot be written.
@@ -110,14 +113,16 @@ class RunFolder:
             },
             "config": config.model_dump(mode="json"),
             "metrics": {},
+            **(learned or {}),
         }
-        manifest["id"] = _id(manifest["dataset"]["fingerprint"], config)
+        first = initial_network(config, dataset) if network is None else network
+        given = [] if network is None else [pack_tensors(network.state_dict(), {})]
+        manifest["id"] = _id(manifest["dataset"]["fingerprint"], config, learned, given)
         _sign(manifest)
         with new_folder(path) as draft:
             fill_store(dataset, draft / DATA)
             manifest["data"] = _stamp(draft / DATA)
             description = {"epoch": 0, "training": manifest["id"]}
-            first = initial_network(config, dataset) if network is None else network
             (draft / MODEL).write_bytes(pack_tensors(first.state_dict(), description))
             _write_json(draft / MANIFEST, manifest)
         return cls(path, manifest)
@@ -183,7 +188,7 @@ class RunFolder:
 
     def network_and_epoch(self, dataset: Dataset, device: str = "cpu") -> tuple[NeuralBellmanFordNetwork, float]:
         """The best network so far and the epoch it is of, from one file: the manifest may be older or newer."""
-        network = _new_network(self.config(), dataset)
+        network = initial_network(self.config(), dataset)  # which leaves the random numbers of others alone
         tensors, description = read_tensors(self.path / MODEL)
         if description.get("training", self.id) != self.id:
             raise RunFolderError(self.path / MODEL, "it is of another training", _RESTORE)
@@ -218,16 +223,23 @@ def initial_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwor
     """A network for a dataset's relations, initialized by the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed)
-        return _new_network(config, dataset)
+        return NeuralBellmanFordNetwork(config.model, dataset.train.num_relation_ids)
 
 
-def _new_network(config: Config, dataset: Dataset) -> NeuralBellmanFordNetwork:
-    return NeuralBellmanFordNetwork(config.model, dataset.train.num_relation_ids)
+def described(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
+    """What a manifest says of the graphs of a pre-training."""
+    return [
+        {"name": each.name, "facts": len(each.train.triplets), "fingerprint": fingerprint(each)} for each in datasets
+    ]
 
 
-def _id(fingerprint: str, config: Config) -> str:
+def _id(fingerprint: str, config: Config, learned: Mapping[str, Any] | None, given: Sequence[bytes]) -> str:
     lasting = config.model_dump(mode="json", exclude={"experiment": True, "training": MAY_CHANGE})
-    return hashlib.blake2b(json.dumps([fingerprint, lasting]).encode(), digest_size=16).hexdigest()
+    stated = [fingerprint, lasting, *([] if learned is None else [learned])]
+    digest = hashlib.blake2b(json.dumps(stated).encode(), digest_size=16)
+    for content in given:
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _sign(manifest: dict[str, Any]) -> None:

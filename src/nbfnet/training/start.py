@@ -18,6 +18,7 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
@@ -26,10 +27,16 @@ from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
 def begin(
-    path: Path, dataset: Dataset, *tables: Mapping[str, Any], team: Team = ALONE, **origin: str
+    path: Path,
+    dataset: Dataset,
+    *tables: Mapping[str, Any],
+    first: RunFolder | None = None,
+    team: Team = ALONE,
+    **origin: str,
 ) -> tuple[RunFolder, Config]:
     """A new run folder, with the defaults for the dataset overruled by the tables of a configuration.
 
+    ``first`` is a run whose network it begins with, and whose model it has.
     ``origin`` says where it comes from, for its manifest: the source that was named, the command.
 
     Raises:
@@ -43,13 +50,53 @@ def begin(
     if exists:
         remedy = "resume it with 'nbfnet train --resume' (resume=True in Python), or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-    config = make_config(default_config(dataset, make_config(*tables)), _to_the_end(tables), *tables)
+    given = [] if first is None else [fine_tuning(first)]
+    chosen = default_config(dataset, make_config(*given, *tables))
+    config = make_config(chosen, *given, _to_the_end(tables), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
+    network = None if first is None else first_network(first, dataset, config)
     if team.leads:
-        RunFolder.create(path, dataset, config, **origin)
+        RunFolder.create(path, dataset, config, network, **origin)
     team.wait()
     return RunFolder.open(path), config
+
+
+_FREE = ("symmetric", "frontier")  # of the model: no parameter depends on them
+
+
+def fine_tuning(first: RunFolder) -> dict[str, Any]:
+    """The tables of a training that begins with the network of another run: its model, and smaller steps."""
+    model = first.config().model.model_dump(mode="json", exclude=set(_FREE))
+    return {"model": model, "training": {"learning_rate": _FINE_TUNING_RATE}}
+
+
+_FINE_TUNING_RATE = 5e-4
+
+
+def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralBellmanFordNetwork:
+    """The network of a run, to begin another training with.
+
+    Raises:
+        ConfigError: the configuration is that of another network.
+        TrainingError: it belongs to other relations.
+    """
+    stated, own = (each.model.model_dump(exclude=set(_FREE)) for each in (config, first.config()))
+    changed = [f"model.{key}" for key in own if own[key] != stated[key]]
+    if changed:
+        raise ConfigError(
+            f"{first.path}: training begins with its network, so {', '.join(changed)} cannot change; leave it out"
+        )
+    learned = first.dataset()
+    before, now = learned.train, dataset.train
+    same = before.kind == now.kind and list(before.relations) == list(now.relations)
+    if own["edges"] != "relational" and not same:
+        raise TrainingError(
+            f"{first.path}: its network belongs to the relations of {learned.name}, which are not those of "
+            f"{dataset.name}",
+            remedy="begin with a network of relational edges, such as one that 'nbfnet pretrain' made",
+        )
+    return first.network(learned)
 
 
 def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[RunFolder, Config]:
@@ -70,7 +117,7 @@ def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[Ru
     folder.dataset()  # a run whose own data are gone or damaged could be trained, but never opened again
     before = folder.config()
     config = make_config(before.model_dump(mode="json"), _to_the_end(tables), *tables)
-    changed = _changed(before, config)
+    changed = changed_keys(before, config)
     if changed:
         remedy = "leave them out, or begin in another folder"
         raise RunFolderError(path, f"a resumed training cannot change {', '.join(changed)}", remedy)
@@ -95,7 +142,8 @@ def _to_the_end(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"training": {"patience": 0}} if any("epochs" in table.get("training", {}) for table in tables) else {}
 
 
-def _changed(before: Config, after: Config) -> list[str]:
+def changed_keys(before: Config, after: Config) -> list[str]:
+    """The keys that differ, and that a resumed training may not change."""
     old, new = before.training.model_dump(), after.training.model_dump()
     # The steps taken so far had learning rates for a number of epochs.
     planned = {"epochs"} if before.training.schedule != "constant" else set()

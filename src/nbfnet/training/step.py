@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 
 import torch
@@ -42,18 +43,25 @@ class MovingAverage:
 
 
 class Optimization:
-    """A network and its optimizer, on the facts of one graph.
+    """A network and its optimizer, on the facts of one graph, or of several.
 
     A team shares each batch: every process scores its part, on the same graph, and the gradients are summed, so that
     any number of processes takes the same step, to rounding.
     """
 
-    def __init__(self, network: NeuralBellmanFordNetwork, graph: Graph, config: TrainingConfig, team: Team) -> None:
+    def __init__(
+        self,
+        network: NeuralBellmanFordNetwork,
+        graph: Graph | Sequence[Graph],
+        config: TrainingConfig,
+        team: Team,
+    ) -> None:
+        graphs = [graph] if isinstance(graph, Graph) else graph
         self.network, self.config, self.team = network, config, team
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
         self.average = MovingAverage(network, config.average) if config.average else None
-        self._edges = QueryEdges(graph.message_csr, graph.kind, config.hiding)
-        self._candidates = Candidates(graph) if config.loss == "softmax" else None
+        self._edges = [QueryEdges(each.message_csr, each.kind, config.hiding) for each in graphs]
+        self._candidates = [Candidates(each) for each in graphs] if config.loss == "softmax" else None
 
     def compute_gradients(self, batch: Batch) -> float:
         """The batch's mean loss; its gradients are with the parameters, for the optimizer's step.
@@ -86,7 +94,8 @@ class Optimization:
 
     def _loss(self, batch: Batch) -> Tensor:
         """This process's share of the batch's mean loss."""
-        csr = self._edges.csr.hide(self._edges.slots(batch.source, batch.relation, batch.target))
+        edges = self._edges[batch.graph]
+        csr = edges.csr.hide(edges.slots(batch.source, batch.relation, batch.target))
         own = batch.take(self.team.share(batch.links))
         if not own.links:
             return torch.zeros((), device=self.config.device)
@@ -99,7 +108,8 @@ class Optimization:
         if self._candidates is None:
             logits = self.network.score(graph, source, relation, target).view(batch.links, -1)
             return link_loss(logits, self.config.temperature)
-        candidates = torch.from_numpy(self._candidates.mask(batch.source, batch.relation)).to(graph.device)
+        competing = self._candidates[batch.graph].mask(batch.source, batch.relation)
+        candidates = torch.from_numpy(competing).to(graph.device)
         return softmax_loss(self.network.score_all(graph, source, relation), target[:, 0], candidates)
 
     def _gather_gradients(self, loss: Tensor) -> float:

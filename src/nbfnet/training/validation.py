@@ -1,0 +1,53 @@
+"""Validation: how well a network answers the valid links of one dataset, or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nbfnet.distributed import Team
+from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.graph import Dataset
+from nbfnet.model.network import NeuralBellmanFordNetwork
+
+
+class Validation:
+    """The valid links of some datasets. Each dataset counts the same, whatever its size: metrics are their means."""
+
+    def __init__(self, datasets: Sequence[Dataset], device: str, team: Team) -> None:
+        self.datasets, self._device, self._team = tuple(datasets), device, team
+        self.links = sum(len(dataset.valid) for dataset in datasets)
+
+    @property
+    def metric(self) -> str:
+        """The metric that chooses the network."""
+        return "auroc" if all(dataset.kind == "homogeneous" for dataset in self.datasets) else "mrr"
+
+    def metrics(self, network: NeuralBellmanFordNetwork, links: int) -> dict[str, float]:
+        """The metrics on so many links, drawn by a fixed seed, as many of each dataset as it has; {} if there is none.
+
+        Raises:
+            EvaluationError: a score is not a number.
+        """
+        found = []
+        shares = share_links([len(dataset.valid) for dataset in self.datasets], links)
+        for dataset, count in zip(self.datasets, shares, strict=True):
+            if count:
+                scorer = NetworkScorer(network, dataset.train.message_csr, self._device)
+                found.append(evaluate(scorer, dataset, "valid", sample=count, team=self._team).metrics.to_dict())
+        return {name: float(np.mean([each[name] for each in found])) for name in (found[0] if found else ())}
+
+
+def share_links(available: Sequence[int], wanted: int) -> list[int]:
+    """How many links to take of each dataset: the same number of all, more of the larger ones where some have fewer.
+
+    >>> share_links([100, 3, 100], 60)
+    [28, 3, 29]
+    """
+    shares, left = [0] * len(available), min(wanted, sum(available))
+    for place, (size, index) in enumerate(sorted((size, index) for index, size in enumerate(available))):
+        shares[index] = min(size, left // (len(available) - place))
+        left -= shares[index]
+    return shares
