@@ -100,7 +100,9 @@ class Optimization:
             logits = self.network.score(graph, source, relation, target).view(batch.links, -1)
             return link_loss(logits, self.config.temperature)
         candidates = torch.from_numpy(self._candidates.mask(batch.source, batch.relation)).to(graph.device)
-        return softmax_loss(self.network.score_all(graph, source, relation), target[:, 0], candidates)
+        logits = self.network.score_all(graph, source, relation)
+        score = self.network.score_function
+        return softmax_loss(logits, target[:, 0], candidates, score.is_reached(logits), score.rest)
 
     def _gather_gradients(self, loss: Tensor) -> float:
         """The loss of the whole batch; every process gets the gradients of it."""
