@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from nbfnet.errors import ConfigError, closest
 from nbfnet.regular_files import is_special
@@ -21,6 +21,12 @@ _DEEPEST = 10  # tables within tables; a configuration has two
 Seed = Annotated[int, Field(ge=0, lt=2**63)]  # what PyTorch's generator takes
 
 
+_OF_RULES = ("rank", "lstm")
+_OF_NETWORKS = (
+    *("dim", "message", "aggregate", "edges", "inverse_edges", "layer_norm", "shortcut", "hidden", "learned_zero"),
+)
+
+
 class _Frozen(BaseModel):
     # Strict: true is not a number, and neither is "4". Docstrings of the keys are their descriptions, see docs/.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
@@ -29,6 +35,9 @@ class _Frozen(BaseModel):
 class ModelConfig(_Frozen):
     """The design space of a Neural Bellman-Ford Network."""
 
+    kind: Literal["nbfnet", "drum", "neurallp"] = "nbfnet"
+    """The network: the paper's, or logic rules whose weights an LSTM learns, DRUM or NeuralLP. Logic rules have the
+    keys layers, rank, lstm, symmetric and frontier, and no other."""
     dim: Count = 32
     """d, the size of every representation."""
     layers: Annotated[int, Field(ge=1, le=100)] = 6
@@ -54,6 +63,23 @@ class ModelConfig(_Frozen):
     """For undirected graphs: score h(u, v) + h(v, u)."""
     frontier: Literal["auto", "off"] = "auto"
     """Compute only the rows that the answer depends on, or all; the result is the same."""
+    rank: Count = 3
+    """Of DRUM: how many weights an edge has, each with an LSTM of its own. NeuralLP has one."""
+    lstm: Count = 128
+    """Of DRUM and NeuralLP: the size of the query's embedding and of the LSTM's state."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a pair representation has."""
+        return {"nbfnet": self.dim, "drum": self.rank, "neurallp": 1}[self.kind]
+
+    @model_validator(mode="after")
+    def _has_only_keys_of_its_kind(self) -> Self:
+        others = {"nbfnet": _OF_RULES, "drum": _OF_NETWORKS, "neurallp": (*_OF_NETWORKS, "rank")}[self.kind]
+        for key in others:
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} has no meaning for the kind {self.kind!r}; leave it out")
+        return self
 
 
 class TrainingConfig(_Frozen):

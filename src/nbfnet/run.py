@@ -22,6 +22,7 @@ from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation, RuleOrder
+from nbfnet.explanation.learned_rules import LearnedOrder, LearnedRules, learned_rules
 from nbfnet.explanation.rules import Rules, rules_of
 from nbfnet.graph.datasets.given import given_negatives
 from nbfnet.graph.extension import with_facts
@@ -297,6 +298,39 @@ class Run:
         """
         member = self.predictor.members[0]
         return rules_of(member, relation, predictions=predictions, k=k, min_support=min_support, sort=sort, seed=seed)
+
+    def learned_rules(
+        self,
+        relation: str | None = None,
+        *,
+        most: int | None = 30,
+        asked: Asked = "tail",
+        min_support: int = 1,
+        sort: LearnedOrder = "weight",
+        trivial: bool = False,
+        seed: int = 0,
+    ) -> LearnedRules:
+        """The rules that a network of the kind drum or neurallp has learned for a relation, with their weights.
+
+        Args:
+            relation: a name; None is the only relation of a homogeneous graph.
+            most: so many of the greatest weight; None gives all that the search finds.
+            asked: which question they answer: (head, relation, ?) or (?, relation, tail).
+            min_support: leave out rules whose walks connect fewer facts; 0 also lists those that lead to none.
+            sort: what comes first: the greatest weight, support or confidence.
+            trivial: also the rules that say x = y or that repeat the query.
+            seed: of the paths that are counted where there are too many.
+        """
+        return learned_rules(
+            self.predictor.members[0],
+            relation,
+            most=most,
+            asked=asked,
+            min_support=min_support,
+            sort=sort,
+            trivial=trivial,
+            seed=seed,
+        )
 
     def evaluate(
         self,

@@ -127,3 +127,79 @@ def test_mistakes(nbfnet, chains, tmp_path):
     nbfnet("rules", chains, "bothh").assert_refused("did you mean 'both'")
     nbfnet("rules", chains, "both", "--predictions", 0).assert_refused("--predictions")
     nbfnet("rules", tmp_path, "both").assert_refused("run folder")
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """The rule that closes the chains, learned by DRUM."""
+    folder = tmp_path_factory.mktemp("data") / "chains"
+    folder.mkdir()
+    rows = []
+    for i in range(30):
+        rows += [(f"a{i}", "first", f"b{i}"), (f"b{i}", "second", f"c{i}"), (f"a{i}", "both", f"c{i}")]
+        rows += [(f"b{i}", "other", f"c{(i + 1) % 30}")]
+    (folder / "train.txt").write_text("".join("\t".join(row) + "\n" for row in rows[:-4]))
+    (folder / "valid.txt").write_text("a0\tboth\tc0\n")
+    (folder / "test.txt").write_text("a1\tboth\tc1\n")
+    config = {"model": {"kind": "drum", "lstm": 8, "layers": 2, "rank": 1}, "training": {"learning_rate": 0.05}}
+    package.train(folder, folder.parent / "run", config=config, epochs=30, progress=False)
+    return folder.parent / "run"
+
+
+def test_learned_rules_in_every_format(nbfnet, learned):
+    document = nbfnet("rules", learned, "both", "--json").document
+    rule = document["rules"][0]
+    assert rule["text"] == "first(X, Z) and second(Z, Y) => both(X, Y)"
+    assert rule["body"] == [{"relation": "first", "inverse": False}, {"relation": "second", "inverse": False}]
+    assert (rule["support"], rule["pairs"], rule["confidence"]) == (29, 29, 1.0)
+    assert rule["weight"] > 0.9
+    assert nbfnet("rules", learned, "both", "--format", "json").document == document
+    title, first, *_ = nbfnet("rules", learned, "both", "--most", 1).out.splitlines()
+    assert title == "Rules for both"
+    assert first.endswith("first(X, Z) and second(Z, Y) => both(X, Y)   support 29, confidence 1.000")
+    header, row, *_ = nbfnet("rules", learned, "both", "--format", "csv").out.splitlines()
+    assert header == "rule,weight,support,pairs,confidence,exact"
+    assert row.startswith('"first(X, Z) and second(Z, Y) => both(X, Y)",')
+    comment, clause, *_ = nbfnet("rules", learned, "both", "--format", "datalog").out.splitlines()
+    assert comment.startswith("% weight 0.9")
+    assert clause == "both(X, Y) :- first(X, Z), second(Z, Y)."
+
+
+def test_learned_rules_of_heads(nbfnet, learned):
+    rule = nbfnet("rules", learned, "both", "--asked", "head", "--json").document["rules"][0]
+    assert rule["text"] == "second(Z, X) and first(Y, Z) => both(Y, X)"
+
+
+def test_learned_rules_answer_by_themselves(nbfnet, learned):
+    document = nbfnet("rules", learned, "both", "--most", 1, "--answer", "a7", "--json").document
+    assert document["answers"] == {"c7": pytest.approx(document["rules"][0]["weight"])}
+    lines = nbfnet("rules", learned, "both", "--most", 1, "--answer", "a7").out.splitlines()
+    assert lines[0] == "By 1 rules for both"
+    assert lines[-1].split() == [f"{document['answers']['c7']:.4g}", "c7"]
+    nothing = nbfnet("rules", learned, "both", "--most", 1, "--answer", "c7").out.splitlines()
+    assert nothing[-1] == "none: no rule leads anywhere from there"
+
+
+def test_mined_rules_in_other_formats(nbfnet, chains):
+    clause = nbfnet("rules", chains, "both", "--train-only", "--format", "datalog").out.splitlines()[1]
+    assert clause == "both(X, Y) :- first(X, Z), second(Z, Y)."
+    header = nbfnet("rules", chains, "both", "--train-only", "--format", "csv").out.splitlines()[0]
+    assert header == "rule,support,explained,confidence,lift,pairs,exact"
+
+
+def test_options_of_the_other_kind_of_rules(nbfnet, chains, learned):
+    nbfnet("rules", chains, "both", "--sort", "weight").assert_refused("no learned rules", "model.kind=drum")
+    nbfnet("rules", chains, "both", "--answer", "a1").assert_refused("no learned rules")
+    nbfnet("rules", learned, "both", "--sort", "lift").assert_refused("no lift")
+    nbfnet("rules", learned, "both", "--answer", "a77").assert_refused("'a77'")
+    nbfnet("rules", learned, "bothh").assert_refused("did you mean 'both'")
+
+
+def test_other_commands_take_such_a_run(nbfnet, learned):
+    metrics = nbfnet("evaluate", learned, "--json").document["metrics"]
+    assert metrics["mrr"] == 1.0
+    answers = nbfnet("predict", learned, "--head", "a1", "--relation", "both", "-k", 1, "--json").document
+    assert answers["answers"][0]["name"] == "c1"
+    explained = nbfnet("explain", learned, "a1", "both", "c1", "--json").document
+    assert [edge["relation"] for edge in explained["paths"][0]["edges"]] == ["first", "second"]
+    assert nbfnet("info", learned).code == 0

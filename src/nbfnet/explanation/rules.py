@@ -24,6 +24,7 @@ from nbfnet.errors import ExplanationError
 from nbfnet.explanation.explainer import explain_fact, find_relation
 from nbfnet.explanation.explanation import Explanation, RuleOrder
 from nbfnet.explanation.path import ExplainedPath, PathEdge
+from nbfnet.explanation.rule_format import comma_separated, datalog
 from nbfnet.graph.graph import Graph
 from nbfnet.prediction.patterns import Pattern, PatternPairs, Step
 from nbfnet.prediction.predictor import Member
@@ -58,6 +59,11 @@ class Rule:
         atoms = [_atom(name, inverse, a, b) for (name, inverse), a, b in zip(self.body, names, names[1:], strict=False)]
         return f"{_atom(self.query, self.query_inverse, 'x', 'y')} <- {', '.join(atoms)}"
 
+    def figures(self) -> dict[str, Any]:
+        """What speaks for it, by name."""
+        names = ("support", "explained", "confidence", "lift", "pairs", "exact")
+        return {name: getattr(self, name) for name in names}
+
     def __str__(self) -> str:
         known = "unknown" if self.confidence is None else f"{self.confidence:.3f}{'' if self.exact else ' (sampled)'}"
         lift = "unknown" if self.lift is None else f"{self.lift:.1f}"
@@ -77,6 +83,14 @@ class Rules(list[Rule]):
     def to_dict(self) -> dict[str, Any]:
         """The JSON of ``nbfnet rules``."""
         return {"relation": self.relation, "rules": [rule.to_dict() for rule in self]}
+
+    def to_csv(self) -> str:
+        """A header, then one line for each rule."""
+        return comma_separated(self)
+
+    def to_datalog(self) -> str:
+        """One clause for each rule."""
+        return datalog(self)
 
     def to_pandas(self) -> Any:
         """One row for each rule."""

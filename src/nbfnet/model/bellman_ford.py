@@ -13,10 +13,11 @@ from nbfnet.config import ModelConfig
 from nbfnet.graph.triplets import Int32, Int64
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration, RowEdges
+from nbfnet.model.linear_iteration import LinearIteration
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.parts import frontier_memory, in_parts, is_too_large, plain_memory
 from nbfnet.model.query_relations import QueryRelations
-from nbfnet.model.row_evaluation import evaluate_rows, is_fused
+from nbfnet.model.row_evaluation import Iteration, evaluate_rows, is_fused
 from nbfnet.native import native_available
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.indicator import boundary
@@ -34,6 +35,8 @@ class BellmanFord(nn.Module):
     def make_layers(self, num_relations: int, message: Message | None, aggregate: Aggregate | None) -> nn.ModuleList:
         """T iterations over edges of so many relations; operators of a user's own instead of the configuration's."""
         config = self.config
+        if config.kind != "nbfnet":
+            return nn.ModuleList(LinearIteration(step) for step in range(config.layers))
         return nn.ModuleList(
             BellmanFordIteration(config, num_relations, message, aggregate) for _ in range(config.layers)
         )
@@ -41,13 +44,13 @@ class BellmanFord(nn.Module):
     @property
     def like(self) -> Tensor:
         """A parameter: representations have its type and are on its device."""
-        return self.iterations()[0].linear.weight
+        return next(self.parameters())
 
-    def iterations(self) -> list[BellmanFordIteration]:
+    def iterations(self) -> list[Iteration]:
         """The layers."""
         layers = self.layers
         assert isinstance(layers, nn.ModuleList)
-        return [layer for layer in layers if isinstance(layer, BellmanFordIteration)]
+        return [layer for layer in layers if isinstance(layer, Iteration)]
 
     def represent(
         self,
@@ -81,7 +84,7 @@ class BellmanFord(nn.Module):
             return in_parts(needed, self.memory_limit, part, graph, source, relation, target)
         rows = evaluate_rows(relations, self.iterations(), frontier, edge_weights)
         # Not rows[...]: its gradient is summed by threads in any order, so that no two runs are the same.
-        in_order = rows.index_select(0, frontier.target_rows()).view(*target.shape, self.config.dim)
+        in_order = rows.index_select(0, frontier.target_rows()).view(*target.shape, self.config.width)
         return in_order.index_select(0, torch.argsort(order))
 
     def represent_all(

@@ -124,17 +124,36 @@ class Frontier:
         """(target,) the row of the last iteration where each target stands."""
         return torch.from_numpy(self.plan.target_row())
 
+    def own_rows(self, iteration: int) -> Tensor:
+        """(row,) where each row of an iteration stands in the one before; behind its rows if it has none there.
+
+        Those of backgrounds have none: where they are asked for, in a linear iteration, backgrounds are zero.
+        """
+        node, begin = self.plan.node(iteration), self.plan.begin(iteration)
+        earlier, earlier_begin = self.plan.node(iteration - 1), self.plan.begin(iteration - 1)
+        own, row_of = np.full(len(node), len(earlier), dtype=np.int64), np.full(self.graph.num_nodes, len(earlier))
+        for group in range(self.plan.queries):
+            a, b = earlier_begin[group : group + 2]
+            row_of[earlier[a:b]] = np.arange(a, b)
+            own[begin[group] : begin[group + 1]] = row_of[node[begin[group] : begin[group + 1]]]
+            row_of[earlier[a:b]] = len(earlier)
+        return torch.from_numpy(own)
+
+    def row_families(self, iteration: int) -> Tensor:
+        """(row,) the family of each row of an iteration."""
+        of_query = [self.family_of(relation) for relation in self.relation.tolist()]
+        family = np.array([*of_query, *range(self.plan.families)], dtype=np.int64)
+        return torch.from_numpy(np.repeat(family, np.diff(self.plan.begin(iteration))))
+
     def rows_by_group(self) -> list[tuple[int, Tensor]]:
         """For each query, then each family's background: its first row of the last iteration, and its nodes."""
         begin, node = self.plan.begin(self.plan.iterations), torch.from_numpy(self.plan.node(self.plan.iterations))
         return [(int(a), node[a:b]) for a, b in pairwise(begin)]
 
-    def composed_rows(self, iteration: int) -> ComposedRows:
-        """The rows of an iteration as plain tensors, for the composed path."""
+    def composed_rows(self, iteration: int, num_relations: int) -> ComposedRows:
+        """The rows of an iteration as plain tensors, for the composed path, with so many edge representations."""
         assert native is not None
-        indptr, source, relation, own = native.row_edges(
-            self.plan, self.graph.arrays, iteration, self.graph.num_relations
-        )
+        indptr, source, relation, own = native.row_edges(self.plan, self.graph.arrays, iteration, num_relations)
         node, begin = self.plan.node(iteration), self.plan.begin(iteration)
         group = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
         sources = np.concatenate([self.source, np.full(self.plan.families, -1, dtype=np.int32)])

@@ -17,10 +17,11 @@ from nbfnet.model.query_check import check_graph, check_ids
 from nbfnet.model.query_relations import QueryRelations
 from nbfnet.model.relation_network import RelationNetwork
 from nbfnet.model.row_evaluation import Background, Backgrounds, evaluate_background, evaluate_rows, score_rows
-from nbfnet.model.score import Score
+from nbfnet.model.score import RuleScore, Score
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.indicator import Indicator
 from nbfnet.operators.message import Message
+from nbfnet.operators.rule_weights import LearnedRuleWeights, RuleWeights
 
 
 class NeuralBellmanFordNetwork(BellmanFord):
@@ -36,26 +37,33 @@ class NeuralBellmanFordNetwork(BellmanFord):
         *,
         message: Message | None = None,
         aggregate: Aggregate | None = None,
+        rule_weights: RuleWeights | None = None,
     ) -> None:
         """A network for ``num_relations`` relation ids, inverses included; with relational edges, for any number.
 
-        ``message`` and ``aggregate`` are operators of your own instead of the configuration's.
+        ``message`` and ``aggregate`` are operators of your own instead of the configuration's; ``rule_weights`` are
+        those of chosen rules, instead of learned ones, for the kinds that have rules.
         """
         super().__init__(config)
-        relational = config.edges == "relational"
-        self.indicator = Indicator(0 if relational else num_relations, config.dim, learned_zero=config.learned_zero)
+        relational, has_rules = config.edges == "relational", config.kind != "nbfnet"
+        self.num_relations = None if relational else num_relations
+        embedded = 0 if relational or has_rules else num_relations
+        self.indicator = Indicator(embedded, config.dim, learned_zero=config.learned_zero)
         self.layers = self.make_layers(num_relations, message, aggregate)
-        self.score_function = Score(config.dim, config.hidden)
+        self.score_function: Score | RuleScore = RuleScore() if has_rules else Score(config.dim, config.hidden)
         self.relation_network = RelationNetwork(config, message, aggregate) if relational else None
+        self.rule_weights = (rule_weights or _learned(config, num_relations)) if has_rules else None
 
     def parameter_counts(self) -> dict[str, int]:
         """The parameters in the paper's four parts, those of a relation network, and their total."""
         layers = self.iterations()
-        message = _count(*(part for layer in layers for part in (layer.edges, layer.message)))
+        parts = [part for layer in layers for part in (layer.edges, layer.message) if isinstance(part, nn.Module)]
+        parts += [] if self.rule_weights is None else [self.rule_weights]
+        message = _count(*parts)
         counts = {
             "indicator": _count(self.indicator),
             "message": message,
-            "aggregate": _count(*layers) - message,
+            "aggregate": _count(*layers, *parts) - message,
             "score": _count(self.score_function),
             **({} if self.relation_network is None else {"relations": _count(self.relation_network)}),
         }
@@ -164,6 +172,9 @@ class NeuralBellmanFordNetwork(BellmanFord):
     def query_relations(self, graph: MessageGraph, relation: Tensor) -> QueryRelations:
         """What the network knows of the relations (query,) that are asked: learned embeddings, or made of the graph."""
         asked: Tensor = torch.unique(relation)
+        if self.rule_weights is not None:  # INDICATOR(u, v, q) = 1(u = v), in each rank
+            ones = self.like.new_ones(len(asked), self.config.width)
+            return QueryRelations(asked, ones, self.rule_weights(asked), self.like.new_zeros(self.config.width))
         zero = self.like.new_zeros(self.config.dim) if self.indicator.zero is None else self.indicator.zero
         if self.relation_network is None:
             assert self.indicator.query is not None
@@ -179,13 +190,24 @@ class NeuralBellmanFordNetwork(BellmanFord):
         self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor | None = None
     ) -> tuple[Tensor, ...]:
         device = self.like.device
-        num_relations = graph.num_relations if self.indicator.query is None else self.indicator.query.num_embeddings
+        num_relations = graph.num_relations if self.num_relations is None else self.num_relations
         check_graph(graph, num_relations, device)
         source = check_ids("source", source, (None,), graph.num_nodes, device)
         relation = check_ids("relation", relation, (len(source),), num_relations, device)
         if target is None:
             return source, relation
         return source, relation, check_ids("target", target, (len(source), None), graph.num_nodes, device)
+
+
+def _learned(config: ModelConfig, num_relations: int) -> RuleWeights:
+    """DRUM's LSTM reads the query both ways, NeuralLP's forwards."""
+    return LearnedRuleWeights(
+        num_relations,
+        steps=config.layers,
+        rank=config.width,
+        hidden=config.lstm,
+        bidirectional=config.kind == "drum",
+    )
 
 
 def _count(*modules: nn.Module) -> int:

@@ -11,25 +11,24 @@ from torch.utils.checkpoint import checkpoint
 
 from nbfnet.config import ModelConfig
 from nbfnet.model.frontier import Frontier
-from nbfnet.model.iteration import BellmanFordIteration
 from nbfnet.model.memory import composed_memory
 from nbfnet.model.message_graph import MessageGraph
-from nbfnet.model.row_evaluation import is_fused
+from nbfnet.model.row_evaluation import Iteration, is_fused
 
 
 def plain_memory(graph: MessageGraph, queries: int, config: ModelConfig, like: Tensor) -> int:
     """About how many bytes every node of every query takes, in representations like a tensor's."""
     rows, messages = queries * graph.num_nodes, queries * graph.csr.num_edges
-    size = config.dim * like.element_size()
+    size = config.width * like.element_size()
     return composed_memory(
         [rows] * config.layers, [messages] * config.layers, size, with_gradient=torch.is_grad_enabled()
     )
 
 
-def frontier_memory(frontier: Frontier, layer: BellmanFordIteration, config: ModelConfig, like: Tensor) -> int:
+def frontier_memory(frontier: Frontier, layer: Iteration, config: ModelConfig, like: Tensor) -> int:
     """About how many bytes the rows of a frontier take, by such iterations, in representations like a tensor's."""
     return frontier.memory(
-        config.dim, like.element_size(), with_gradient=torch.is_grad_enabled(), fused=is_fused(layer, like)
+        config.width, like.element_size(), with_gradient=torch.is_grad_enabled(), fused=is_fused(layer, like)
     )
 
 

@@ -13,10 +13,13 @@ from nbfnet.kernels.backend import backend_for
 from nbfnet.kernels.fused_iteration import fused_iteration
 from nbfnet.model.frontier import Frontier
 from nbfnet.model.iteration import BellmanFordIteration
+from nbfnet.model.linear_iteration import LinearIteration
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.query_relations import QueryRelations
-from nbfnet.model.score import Score
+from nbfnet.model.score import RuleScore, Score
 from nbfnet.operators.registry import aggregates, messages
+
+Iteration = BellmanFordIteration | LinearIteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +43,8 @@ Backgrounds = Callable[[int], Background]  # of a relation
 
 def evaluate_background(
     relations: QueryRelations,
-    layers: Sequence[BellmanFordIteration],
-    score: Score,
+    layers: Sequence[Iteration],
+    score: Score | RuleScore,
     graph: MessageGraph,
     relation: int,
 ) -> Background:
@@ -55,7 +58,7 @@ def evaluate_background(
 
 def evaluate_rows(
     relations: QueryRelations,
-    layers: Sequence[BellmanFordIteration],
+    layers: Sequence[Iteration],
     frontier: Frontier,
     edge_weights: Sequence[Tensor] | None = None,
     backgrounds: Backgrounds | None = None,
@@ -71,7 +74,7 @@ def evaluate_rows(
 
 def iterate_rows(
     relations: QueryRelations,
-    layers: Sequence[BellmanFordIteration],
+    layers: Sequence[Iteration],
     frontier: Frontier,
     edge_weights: Sequence[Tensor] | None = None,
     backgrounds: Backgrounds | None = None,
@@ -84,8 +87,10 @@ def iterate_rows(
     rows: Tensor = query[torch.from_numpy(frontier.first_rows())]
     for t, layer in enumerate(layers, start=1):
         representation = layer.edges(family)
-        if fused:
-            weight = None if edge_weights is None else edge_weights[t - 1]
+        weight = None if edge_weights is None else edge_weights[t - 1]
+        if isinstance(layer, LinearIteration):
+            rows = linear_step(layer, frontier, t, rows, representation, weight, fused=fused)
+        elif fused:
             rows = fused_step(layer, frontier, t, rows, representation, boundary, weight)
         else:
             rows = composed_step(layer, frontier, t, rows, representation, boundary)
@@ -103,7 +108,11 @@ def fill_background(rows: Tensor, frontier: Frontier, iteration: int, background
 
 
 def score_rows(
-    relations: QueryRelations, score: Score, frontier: Frontier, rows: Tensor, backgrounds: Backgrounds | None = None
+    relations: QueryRelations,
+    score: Score | RuleScore,
+    frontier: Frontier,
+    rows: Tensor,
+    backgrounds: Backgrounds | None = None,
 ) -> Tensor:
     """Logits (query, node): of a query's own rows, and of its background where it has none."""
     nodes = [nodes for _, nodes in frontier.rows_by_group()]
@@ -125,7 +134,7 @@ def score_rows(
     return torch.stack([everywhere[r].index_put((nodes[q],), own[q]) for q, r in enumerate(frontier.relation.tolist())])
 
 
-def is_fused(layer: BellmanFordIteration, like: Tensor) -> bool:
+def is_fused(layer: Iteration, like: Tensor) -> bool:
     """Whether an iteration on such tensors is one compiled call."""
     names = messages.name_of(layer.message), aggregates.name_of(layer.aggregate)
     return backend_for(like.device, like.dtype, *names) == "cpu"
@@ -169,7 +178,7 @@ def composed_step(
     boundary: Boundary,
 ) -> Tensor:
     """The same in plain PyTorch, for operators that no compiled iteration knows."""
-    composed = frontier.composed_rows(iteration)
+    composed = frontier.composed_rows(iteration, representation.shape[1])
     previous = torch.cat([rows, boundary.zero[None]])
     everywhere = boundary.zero.expand(len(composed.node), -1)
     updated: Tensor = layer(
@@ -181,3 +190,41 @@ def composed_step(
         frontier.graph.scale(rows.dtype)[composed.node],
     )
     return updated[0]
+
+
+def linear_step(
+    layer: LinearIteration,
+    frontier: Frontier,
+    iteration: int,
+    rows: Tensor,
+    representation: Tensor,
+    edge_weight: Tensor | None,
+    *,
+    fused: bool,
+) -> Tensor:
+    """An iteration of logic rules: the compiled or composed sum of the messages, and what stays where it is."""
+    zero = rows.new_zeros(rows.shape[1])
+    previous = torch.cat([rows, zero[None]])
+    own = previous.index_select(0, frontier.own_rows(iteration))
+    if fused:
+        sums = fused_iteration(
+            rows,
+            representation,
+            layer.fused_weight(rows),
+            zero,
+            zero,
+            zero,
+            rows.new_zeros(len(frontier.source), rows.shape[1]),
+            zero,
+            frontier.graph.scale(rows.dtype),
+            edge_weight,
+            plan=frontier.plan,
+            graph=frontier.graph.arrays,
+            iteration=iteration,
+            settings=layer.fused_settings(),
+        )
+    else:
+        edges = frontier.composed_rows(iteration, representation.shape[1]).edges
+        sums = layer.sum_messages(previous[None], own[None], edges, representation.flatten(0, 1)[None])[0]
+    stay = representation[:, -1].index_select(0, frontier.row_families(iteration))
+    return sums + own * stay

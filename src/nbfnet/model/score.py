@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +14,8 @@ _ROWS = 1 << 14  # of a block: what it needs stays in the cache
 
 class Score(nn.Module):
     """f(h, q) = MLP([h, q]), a logit; ReLU between the layers."""
+
+    rest: ClassVar[float] = 0.0  # the odds of no answer at all, in a softmax over all nodes
 
     def __init__(self, dim: int, hidden: tuple[int, ...]) -> None:
         super().__init__()
@@ -27,6 +31,10 @@ class Score(nn.Module):
         last = self.mlp[-1]
         assert isinstance(last, nn.Linear)
         return last.bias
+
+    def is_reached(self, logits: Tensor) -> Tensor:
+        """Which logits can be learned from: all."""
+        return torch.ones_like(logits, dtype=torch.bool)
 
     def forward(self, representation: Tensor, query: Tensor) -> Tensor:
         """(...,) logits of pair representations (..., dim) and query embeddings (..., dim), or (dim,) for all.
@@ -53,3 +61,26 @@ class Score(nn.Module):
         for layer in others:
             hidden = nn.functional.linear(hidden.relu(), layer.weight.to(hidden.dtype), layer.bias.to(hidden.dtype))
         return torch.squeeze(hidden, -1)
+
+
+LEAST_RULE_SCORE = 1e-20  # of a node that no rule leads to: the logarithm stays finite
+LEAST_LOGIT = math.log(LEAST_RULE_SCORE) + 1e-3
+
+
+class RuleScore(nn.Module):
+    """f(h, q) = log(sum of h over the ranks) + c: the odds of an answer are e^c times the weight of its paths."""
+
+    # Weight that is spent on relations which lead nowhere would cost nothing if scores only competed with each other.
+    rest: ClassVar[float] = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.constant = nn.Parameter(torch.zeros(1))
+
+    def forward(self, representation: Tensor, query: Tensor) -> Tensor:
+        """(...,) logits of pair representations (..., rank); the query counted in their weights already."""
+        return representation.sum(dim=-1).clamp(min=LEAST_RULE_SCORE).log() + self.constant
+
+    def is_reached(self, logits: Tensor) -> Tensor:
+        """Which logits can be learned from: those of nodes that a rule leads to."""
+        return logits - self.constant > LEAST_LOGIT

@@ -43,7 +43,10 @@ class Connections:
 
 
 class PatternPairs:
-    """Follows patterns over the distinct facts of a graph, one relation after the other; a path repeats no node."""
+    """Follows patterns over the distinct facts of a graph, one relation after the other.
+
+    A path repeats no node; ``walks`` may repeat any, but do not end where they began.
+    """
 
     def __init__(
         self,
@@ -52,12 +55,13 @@ class PatternPairs:
         *,
         most_paths: int = 2_000_000,
         known: KnownAnswers | None = None,
+        walks: bool = False,
     ) -> None:
         """Of a pattern with more paths than ``most_paths``, the paths of randomly drawn sources are counted.
 
         ``known`` are the graph's facts, if they are indexed already.
         """
-        self.graph, self.random, self.most_paths = graph, random, most_paths
+        self.graph, self.random, self.most_paths, self._walks = graph, random, most_paths, walks
         self._known = KnownAnswers.of(graph, graph.triplets) if known is None else known
         self._source = self._known.source_of_rows()
         ids = np.arange(with_inverse_count(graph.num_relations) + 1)
@@ -122,7 +126,7 @@ class PatternPairs:
     def _follow(self, pattern: Pattern, sources: Int64, most: int, most_of_source: int) -> Connections:
         """The paths of as many of the sources, in their order, as have no more paths than ``most``."""
         paths, owner, followed, whole = [sources], np.arange(len(sources)), len(sources), True
-        for step in pattern:  # paths: (node of the path, path)
+        for number, step in enumerate(pattern, start=1):  # paths: (node of the path, path)
             begin, end = self._edges(step, paths[-1])
             growth = end - begin
             if growth.sum() > most:
@@ -135,8 +139,13 @@ class PatternPairs:
             path, position = expand_ranges(begin, end)
             ends = self._known.answer[position].astype(np.int64)
             longer = [nodes[path] for nodes in paths]
-            simple = np.all([nodes != ends for nodes in longer], axis=0)
-            paths, owner = [nodes[simple] for nodes in [*longer, ends]], owner[path[simple]]
+            if not self._walks:
+                allowed = np.all([nodes != ends for nodes in longer], axis=0)
+            elif number == len(pattern):
+                allowed = longer[0] != ends
+            else:
+                allowed = np.ones(len(ends), dtype=np.bool_)
+            paths, owner = [nodes[allowed] for nodes in [*longer, ends]], owner[path[allowed]]
         pair = np.sort(paths[0] * self.graph.num_nodes + paths[-1])
         first = np.flatnonzero(first_of_runs(pair))
         return Connections(pair[first], np.diff(first, append=len(pair)), followed, whole)

@@ -43,20 +43,27 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     ``stated`` is what the user configured: a wide or deep network leaves room for fewer queries, a budget is planned.
     """
     chosen = [_batch_size(dataset, stated.model)]
+    if stated.model.kind != "nbfnet":
+        chosen.append(Choice("model.layers", 3, "rules of up to three atoms can be read"))
     if stated.training.hours is not None:
         why = "the learning rate falls to zero as the budget of hours ends"
         chosen.append(Choice("training.schedule", "cosine", why))
     else:
         chosen += _validations(dataset)
     if dataset.kind == "homogeneous":
+        edges = [Choice("model.edges", "independent", "the graph has one relation")]
         return [
             *chosen,
-            Choice("model.edges", "independent", "the graph has one relation"),
+            *(edges if stated.model.kind == "nbfnet" else []),
             Choice("model.symmetric", True, "the graph is undirected"),
             Choice("training.negatives", 1, "the graph is homogeneous, as in the paper"),
             Choice("training.hiding", "pair", "an undirected edge joins its ends both ways"),
         ]
-    return [*chosen, *_edges(dataset.train), _hiding(dataset)]
+    if stated.model.kind == "nbfnet":
+        chosen += _edges(dataset.train)
+    else:
+        chosen.append(Choice("training.loss", "softmax", "rules are learned by the likelihood of the answers"))
+    return [*chosen, _hiding(dataset)]
 
 
 def _edges(graph: Graph) -> list[Choice]:
@@ -87,7 +94,7 @@ def _hiding(dataset: Dataset) -> Choice:
 
 def _batch_size(dataset: Dataset, model: ModelConfig) -> Choice:
     """64 queries, fewer in a small graph, or as many as their representations fit into half of the memory."""
-    of_query = 4 * model.dim * model.layers * max(1, dataset.train.num_nodes)
+    of_query = 4 * model.width * model.layers * max(1, dataset.train.num_nodes)
     memory, facts = total_memory() // 2 // of_query, len(dataset.train.triplets)
     for_steps = max(8, facts // _STEPS_OF_EPOCH)
     size = max(1, min(64, for_steps, memory))

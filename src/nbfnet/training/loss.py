@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -41,19 +43,28 @@ def negative_weights(negatives: Tensor, temperature: float | None) -> Tensor:
     return torch.softmax(below / temperature, dim=1)
 
 
-def softmax_loss(logits: Tensor, answer: Tensor, candidates: Tensor) -> Tensor:
+def softmax_loss(
+    logits: Tensor, answer: Tensor, candidates: Tensor, learned: Tensor | None = None, rest: float = 0.0
+) -> Tensor:
     """The mean over queries of the cross entropy of the answer among its candidates.
 
-        - log (exp s(v) / sum_c exp s(c)),   c = v and the candidates
+        - log (exp s(v) / (rest + sum_c exp s(c))),   c = v and the candidates
 
     Args:
         logits: (query, node) s, of every node.
         answer: (query,) v.
         candidates: (query, node) which nodes the answer competes with.
+        learned: (query, node) which answers can be learned; others count, but without a gradient. None: all.
+        rest: the odds of none of them.
     """
     competing = candidates.scatter(1, answer[:, None], True)
     everything = logits.masked_fill(~competing, -torch.inf).logsumexp(dim=1)
-    return (everything - logits.gather(1, answer[:, None])[:, 0]).mean()
+    if rest:
+        everything = torch.logaddexp(everything, logits.new_tensor(math.log(rest)))
+    loss = everything - logits.gather(1, answer[:, None])[:, 0]
+    if learned is not None:
+        loss = torch.where(learned.gather(1, answer[:, None])[:, 0], loss, loss.detach())
+    return loss.mean()
 
 
 class Candidates:

@@ -110,7 +110,9 @@ class Optimization:
             return link_loss(logits, self.config.temperature)
         competing = self._candidates[batch.graph].mask(batch.source, batch.relation)
         candidates = torch.from_numpy(competing).to(graph.device)
-        return softmax_loss(self.network.score_all(graph, source, relation), target[:, 0], candidates)
+        logits = self.network.score_all(graph, source, relation)
+        score = self.network.score_function
+        return softmax_loss(logits, target[:, 0], candidates, score.is_reached(logits), score.rest)
 
     def _gather_gradients(self, loss: Tensor) -> float:
         """The loss of the whole batch; every process gets the gradients of it."""
