@@ -34,7 +34,7 @@ from nbfnet.progress import show_progress
 REWRITE = os.environ.get("NBFNET_REWRITE_DOCS") == "1"
 ANY_LINES = "..."
 # What these print depends on a training, whose last digits are the machine's: their numbers are not compared.
-TRAINED = ("train", "evaluate", "predict", "explain", "rules", "info", "demo", "reproduce")
+TRAINED = ("train", "pretrain", "evaluate", "predict", "explain", "rules", "info", "demo", "reproduce")
 _NUMBER = re.compile(r"(?<![\w-])[-+]?\d+(,\d{3})*(\.\d+)?(e[-+]?\d+)?%?(?![\w-])")
 _FENCE = re.compile(r"^```(\w*)$")
 
