@@ -49,6 +49,13 @@ def test_any_graph(facts: list[Edge]) -> None:
     assert edges_of(found) == enumerate_meetings(facts)
 
 
+@hypothesis.given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2), st.integers(0, 6)), max_size=20))
+def test_any_graph_with_inverses(facts: list[Edge]) -> None:
+    """Where one product gives all four kinds."""
+    both = [*facts, *((t, r + 3, h) for h, r, t in facts)]
+    assert edges_of(relation_graph(rows(both, 8, 6))) == enumerate_meetings(both)
+
+
 @pytest.mark.parametrize(("pairs", "marks"), [(1, 1 << 27), (3, 0), (1 << 22, 0)])
 def test_any_number_of_pairs_at_a_time(pairs: int, marks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PAIRS", pairs)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from nbfnet.graph.inverse import inverse_ids
 from nbfnet.graph.relational_csr import RelationalCSR, sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 
@@ -25,9 +26,12 @@ _MARKS = 1 << 27  # pairs of relations that are marked in a table instead of sor
 def relation_graph(csr: RelationalCSR) -> RelationalCSR:
     """The relation graph of some edges, in O(sum over nodes of (distinct relations that meet there)^2)."""
     heads, tails = _Incidence(csr, csr.source), _Incidence(csr, csr.target)
-    sharing_heads, sharing_tails, head_to_tail = (
-        _meetings(*ends) for ends in ((heads, heads), (tails, tails), (heads, tails))
-    )
+    sharing_heads = _meetings(heads, heads)
+    if _are_inverse(heads, tails):  # then the tails of a relation are the heads of its inverse
+        inverse = inverse_ids(csr.num_relations)
+        sharing_tails, head_to_tail = inverse[sharing_heads], np.stack([sharing_heads[0], inverse[sharing_heads[1]]])
+    else:
+        sharing_tails, head_to_tail = _meetings(tails, tails), _meetings(heads, tails)
     parts = [sharing_heads, sharing_tails, head_to_tail, head_to_tail[::-1]]  # kind 3 is kind 2 the other way round
     kind = np.repeat(np.arange(KINDS), [part.shape[1] for part in parts])
     first, second = np.concatenate(parts, axis=1)
@@ -43,6 +47,14 @@ class _Incidence:
         key = key[np.flatnonzero(np.diff(key, prepend=-1))]
         self.node, self.relation = np.divmod(key, max(1, csr.num_relations))
         self.begin = sort_by_key(self.node.astype(np.int32), csr.num_nodes)[0]
+
+
+def _are_inverse(heads: _Incidence, tails: _Incidence) -> bool:
+    """Whether every fact has its inverse among the edges."""
+    if heads.num_relations % 2 and heads.num_relations != 1:
+        return False
+    inverted = heads.node * heads.num_relations + inverse_ids(heads.num_relations)[heads.relation]
+    return np.array_equal(np.sort(inverted), tails.node * tails.num_relations + tails.relation)
 
 
 def _meetings(first: _Incidence, second: _Incidence) -> Int64:
