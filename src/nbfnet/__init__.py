@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nbfnet.operators.aggregate import Aggregate
     from nbfnet.operators.message import Message
     from nbfnet.operators.registry import register_aggregate, register_message
-    from nbfnet.run import Run, train
+    from nbfnet.run import Run, train, universal
 
 __all__ = [
     "Aggregate",
@@ -31,6 +31,7 @@ __all__ = [
     "register_aggregate",
     "register_message",
     "train",
+    "universal",
 ]
 
 __version__ = "0.1.0"
@@ -52,6 +53,7 @@ _HOMES = {
     "register_aggregate": "operators.registry",
     "register_message": "operators.registry",
     "train": "run",
+    "universal": "run",
 }
 
 

@@ -39,7 +39,7 @@ from nbfnet.progress import progress_shown, write_line
 from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
 from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
-from nbfnet.training.run_folder import RunFolder
+from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
 
 Validation = dict[str, Any]  # a line of the log: epoch, loss, valid metrics, seconds
@@ -434,6 +434,15 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {str(self.folder.path)!r}: {self.dataset.name}, asked on {len(self.graph.triplets):,} facts>"
+
+
+def universal(graph: object) -> Run:
+    """The network for any graph that comes with nbfnet, on a graph: whatever ``Run.on`` takes.
+
+    Raises:
+        RunFolderError: this release comes without one.
+    """
+    return Run.open(UNIVERSAL).on(graph)
 
 
 def train(

@@ -8,7 +8,8 @@ from safetensors.torch import save_file
 
 from nbfnet.config import ModelConfig
 from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.run import Run
+from nbfnet.run import Run, universal
+from nbfnet.training import run_folder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -147,6 +148,64 @@ def test_one_relation_one_fact_and_no_relation_at_all(nbfnet, run, tmp_path):
 
 def test_a_homogeneous_graph_is_evaluated(nbfnet, run, small):
     assert "auroc" in nbfnet("evaluate", run, "--facts", small.homogeneous, "--json").document["metrics"]
+
+
+def test_the_word_universal(nbfnet, run, family, tmp_path, monkeypatch):
+    """It stands for the shipped network, if there is one, and for a folder of that name where there is one."""
+    monkeypatch.chdir(tmp_path)
+    asked = ["--facts", family, "--head", "ann", "--relation", "mother of", "--json"]
+    monkeypatch.setattr(run_folder, "SHIPPED", tmp_path / "none")
+    nbfnet("predict", "universal", *asked).assert_refused("comes without a network for any graph", "nbfnet pretrain")
+    monkeypatch.setattr(run_folder, "SHIPPED", run)
+    expected = nbfnet("predict", run, *asked).document
+    assert nbfnet("predict", "universal", *asked).document == expected
+    assert nbfnet("info", "universal", "--json").document["parameters"]
+    assert nbfnet("explain", "universal", "ann", "mother of", "bob", "--facts", family, "--json").document["paths"]
+    (tmp_path / "questions.tsv").write_text("ann\tmother of\t?\n")
+    many = ["--facts", family, "--queries", tmp_path / "questions.tsv", "-o", tmp_path / "answers.csv"]
+    assert nbfnet("predict", "universal", *many).code == 0
+    on = universal(family)
+    assert [answer.name for answer in on.predict("ann", "mother of")] == [row["tail"] for row in expected["answers"]]
+    (tmp_path / "universal").mkdir()
+    nbfnet("predict", "universal", *asked).assert_refused("universal: it has no manifest.json")
+
+
+def test_a_dataset_is_named_as_facts(nbfnet, run, tmp_path):
+    asked = ["--facts", "world", "--head", "Norway", "--relation", "borders", "-k", "2", "--json"]
+    assert {"Sweden", "Finland"} & {row["tail"] for row in nbfnet("predict", run, *asked).document["answers"]}
+    (tmp_path / "questions.tsv").write_text("Norway\tborders\t?\n")
+    many = ["--facts", "world", "--queries", tmp_path / "questions.tsv", "-o", tmp_path / "answers.csv"]
+    assert nbfnet("predict", run, *many).code == 0
+
+
+def test_pretraining_then_fine_tuning(nbfnet, small, family, tmp_path):
+    sizes = [*small.options, "--set", "training.batches_per_epoch=2", "--epochs", "1"]
+    answer = nbfnet("pretrain", small.knowledge, small.inductive, "-o", tmp_path / "run", *sizes)
+    assert answer.code == 0, answer.err
+    assert "epoch 1  loss" in answer.err
+    assert f"next: nbfnet predict {tmp_path / 'run'} --facts" in answer.out
+    asked = ["--head", "ida", "--relation", "grandmother of", "--json"]
+    assert nbfnet("predict", tmp_path / "run", "--facts", family, *asked).document["answers"]
+    nbfnet("pretrain", small.knowledge, "-o", tmp_path / "run", *sizes, "--resume").assert_refused("other graphs")
+    resumed = nbfnet("pretrain", small.knowledge, small.inductive, "-o", tmp_path / "run", *sizes, "--resume", "--json")
+    assert resumed.document["best"]["epoch"] == 1
+    tuned = nbfnet("train", small.knowledge, "-o", tmp_path / "tuned", "--from", tmp_path / "run", "--epochs", "1")
+    assert tuned.code == 0, tuned.err
+    assert "edges relational" in tuned.err
+    assert nbfnet("evaluate", tmp_path / "tuned", "--json").document["queries"] == 18
+    again = ["train", small.knowledge, "-o", tmp_path / "tuned", "--from", tmp_path / "run", "--epochs", "2"]
+    assert nbfnet(*again, "--resume").code == 0
+
+
+def test_pretraining_that_cannot_be(nbfnet, small, tmp_path):
+    nbfnet("pretrain", small.homogeneous, "-o", tmp_path / "run").assert_refused("it has no relations")
+    nbfnet("pretrain", tmp_path / "none", "-o", tmp_path / "run").assert_refused("none: no such file")
+    both = ["--epochs", "1", "--hours", "1"]
+    nbfnet("pretrain", small.knowledge, "-o", tmp_path / "run", *both).assert_refused("give one of them")
+    nbfnet("pretrain", small.knowledge, "-o", tmp_path / "run", "--set", "model.edges=dependent").assert_refused(
+        "belongs to the relations of one graph"
+    )
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(("name", "mrr", "hits"), [("wn18rr-v1", 0.6471, 0.7606), ("fb15k-237-v1", 0.4726, 0.6488)])

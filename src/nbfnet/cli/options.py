@@ -20,7 +20,8 @@ Source = Annotated[
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, which 'nbfnet train' wrote.")]
 Facts = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Use the graph of this file or folder instead of the run's own.")
+    Path | None,
+    typer.Option(metavar="PATH", help="Use the graph of this file, folder or dataset instead of the run's own."),
 ]
 MoreFacts = Annotated[
     Path | None, typer.Option(metavar="PATH", help="Add the facts of this file or folder to the graph.")

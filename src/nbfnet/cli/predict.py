@@ -210,15 +210,17 @@ def _document(answers: Answers, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _identity(sources: Sequence[Path | None], *wishes: object) -> str:
     """Of everything that answers depend on: runs, files and folders of facts and queries, and what is wanted."""
-    from nbfnet.training.run_folder import MANIFEST, MODEL
+    from nbfnet.training.run_folder import MANIFEST, MODEL, located
 
     digest = hashlib.blake2b(repr(wishes).encode(), digest_size=16)
-    for source in sources:
+    for source in (None if given is None else located(given) for given in sources):
         files = [] if source is None else [source]
         if source is not None and source.is_dir():
             is_run = (source / MANIFEST).exists()
             files = [source / MANIFEST, source / MODEL] if is_run else sorted(filter(Path.is_file, source.rglob("*")))
-        digest.update(b"".join(hashlib.blake2b(file.read_bytes()).digest() for file in files) or b"-")
+        # A dataset that is named as facts is known by its name.
+        content = [hashlib.blake2b(file.read_bytes() if file.exists() else bytes(file)).digest() for file in files]
+        digest.update(b"".join(content) or b"-")
     return digest.hexdigest()
 
 

@@ -37,6 +37,7 @@ MAY_CHANGE = {"epochs", "patience", "checkpoint_minutes", "device"}  # what --re
 FORMAT, VERSION = "nbfnet-run", 1
 _SIGNED = ("config", "calibration")
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
+UNIVERSAL, SHIPPED = "universal", Path(__file__).parents[1] / "universal"
 _NOT_A_RUN, _RESTORE = "give a folder that 'nbfnet train' wrote", "restore it from a copy, or train again"
 
 
@@ -129,11 +130,12 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """An existing folder.
+        """An existing folder; 'universal' is the network for any graph that comes with nbfnet.
 
         Raises:
             RunFolderError: it is not there, not a run folder, of another version, or damaged.
         """
+        path = located(path)
         file = path / MANIFEST
         if not path.is_dir():
             raise RunFolderError(path, "there is no such folder", _NOT_A_RUN)
@@ -211,6 +213,20 @@ class RunFolder:
             _write_json(self.path / MANIFEST, self.manifest)
         except OSError as error:
             raise write_error(self.path / MANIFEST, error) from None
+
+
+def located(path: Path) -> Path:
+    """The folder that a user names as a run: that of the shipped network for 'universal', unless there is one.
+
+    Raises:
+        RunFolderError: no network is shipped.
+    """
+    if str(path) != UNIVERSAL or path.exists():
+        return path
+    if not (SHIPPED / MANIFEST).is_file():
+        what = "this release of nbfnet comes without a network for any graph"
+        raise RunFolderError(path, what, "give a run that 'nbfnet pretrain' or 'nbfnet import-ultra' made")
+    return SHIPPED
 
 
 def _stamp(folder: Path) -> str:
