@@ -198,7 +198,9 @@ class Run:
 
     def with_facts(self, facts: object) -> Self:
         """The same network on its graph with more facts, which may have new entities."""
-        return dataclasses.replace(self, asked_on=with_facts(self.graph, self._new_graph(facts)))
+        return dataclasses.replace(
+            self, asked_on=with_facts(self.graph, self._new_graph(facts), any_relation=self.relational)
+        )
 
     def predict(
         self,

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from nbfnet.errors import UnknownNameError
+from nbfnet.errors import GraphFormatError, UnknownNameError
 from nbfnet.graph.extension import described_as, with_entities, with_facts
 from nbfnet.graph.graph import EntityTypes, Graph
 from nbfnet.graph.reading.read import read
@@ -67,6 +67,20 @@ def test_nodes_that_are_only_numbered():
 def test_a_new_relation_is_refused(small_graph):
     with pytest.raises(UnknownNameError, match="unknown relation 'lieks'; did you mean 'likes'"):
         with_facts(small_graph, read([("a", "lieks", "b")]))
+
+
+def test_new_relations_follow_where_any_will_do(small_graph):
+    more = read([("a", "lieks", "b"), ("a", "likes", "b")])
+    extended = with_facts(small_graph, more, any_relation=True)
+    assert list(extended.relations) == [*small_graph.relations, "lieks"]
+    assert extended.relations.role == "relation"
+    added = extended.triplets.relation[-2:].tolist()
+    assert [extended.relations[r] for r in added] == ["lieks", "likes"]
+
+
+def test_edges_without_relations_do_not_join_facts(small_graph):
+    with pytest.raises(GraphFormatError, match="is a homogeneous graph"):
+        with_facts(small_graph, read([("a", "b")]), any_relation=True)
 
 
 def test_another_graph_lends_its_labels_and_types(small_graph):

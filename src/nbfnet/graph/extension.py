@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from nbfnet.errors import GraphFormatError
 from nbfnet.graph.graph import EntityTypes, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -36,11 +37,21 @@ def renumber_relations(graph: Graph, relations: Vocabulary) -> Graph:
     return dataclasses.replace(graph, relations=relations, triplets=renumbered)
 
 
-def with_facts(graph: Graph, more: Graph) -> Graph:
-    """The graph with the facts of another one too, matched by name; what it lacks follows what it has."""
+def with_facts(graph: Graph, more: Graph, *, any_relation: bool = False) -> Graph:
+    """The graph with the facts of another one too, matched by name.
+
+    Entities that it lacks follow those that it has, and with ``any_relation`` relations too.
+
+    Raises:
+        UnknownNameError: a relation that the graph does not have.
+        GraphFormatError: one has relations, the other does not.
+    """
+    if graph.kind != more.kind:
+        what = f"{more.name} is a {more.kind} graph, and {graph.name} is a {graph.kind} one"
+        raise GraphFormatError(what, remedy="give facts with the same columns")
     relations = graph.relations
     new = [name for name in more.relations if not relations.knows(name)]
-    if new:
+    if new and any_relation:
         labels = {**more.relations.labels, **relations.labels}
         relations = Vocabulary.of([*relations, *new], role=relations.role, labels=labels)
     more = renumber_relations(more, relations)
