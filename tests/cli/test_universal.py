@@ -184,6 +184,9 @@ def test_pretraining_then_fine_tuning(nbfnet, small, family, tmp_path):
     assert answer.code == 0, answer.err
     assert "epoch 1  loss" in answer.err
     assert f"next: nbfnet predict {tmp_path / 'run'} --facts" in answer.out
+    shown = nbfnet("info", tmp_path / "run").out
+    assert "for any graph, and with none of its own" in shown
+    assert "learned from: knowledge (60 facts), inductive (60 facts)" in shown
     asked = ["--head", "ida", "--relation", "grandmother of", "--json"]
     assert nbfnet("predict", tmp_path / "run", "--facts", family, *asked).document["answers"]
     nbfnet("pretrain", small.knowledge, "-o", tmp_path / "run", *sizes, "--resume").assert_refused("other graphs")

@@ -24,8 +24,14 @@ def info(run: RunArgument, json: Json = False) -> None:
         print_json(document)
         return
     print_title(f"{folder.path}: {document['graph']['name']} ({document['graph']['kind']})")
-    print_table([(f"graph's {key}", value) for key, value in document["graph"].items() if isinstance(value, int)])
-    print_names(document["graph"])
+    if document["graph"]["entities"]:
+        print_table([(f"graph's {key}", value) for key, value in document["graph"].items() if isinstance(value, int)])
+        print_names(document["graph"])
+    else:
+        print_text("for any graph, and with none of its own: --facts names one")
+    for key, words in (("learned_from", "learned from"), ("held_out", "held out")):
+        if document[key]:
+            print_text(f"{words}: {', '.join(_named(graph) for graph in document[key])}")
     made_by = folder.manifest.get("made_by", {})
     for key in ("date", "nbfnet", "source", "command"):
         if key in made_by:
@@ -42,6 +48,10 @@ def info(run: RunArgument, json: Json = False) -> None:
         which = "Best validation" if document["metrics"]["valid"] else "Last network"
         print_title(f"{which}, after epoch {document['metrics']['epoch']:.4g} of {document['epochs']:.4g}")
         print_table([(name, f"{value:.4f}") for name, value in document["metrics"]["valid"].items()])
+
+
+def _named(graph: dict[str, Any]) -> str:
+    return f"{graph['name']} ({graph['facts']:,} facts)"
 
 
 def _describe(folder: RunFolder) -> dict[str, Any]:
@@ -65,6 +75,8 @@ def _describe(folder: RunFolder) -> dict[str, Any]:
         "made_by": folder.manifest.get("made_by", {}),
         "parameters": folder.network(dataset).parameter_counts(),
         "graph": graph,
+        "learned_from": folder.manifest.get("learned_from", []),
+        "held_out": folder.manifest.get("held_out", []),
         "config": folder.config().model_dump(mode="json"),
         "metrics": folder.manifest["metrics"],
         "epochs": log[-1]["epoch"] if log else 0,
