@@ -21,7 +21,7 @@ from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.explainer import explain_named
-from nbfnet.explanation.explanation import Asked, Explanation, RuleOrder
+from nbfnet.explanation.explanation import Asked, Explanation, PathOrder, RuleOrder
 from nbfnet.explanation.learned_rules import LearnedOrder, LearnedRules, learned_rules
 from nbfnet.explanation.rules import Rules, rules_of
 from nbfnet.graph.datasets.given import given_negatives
@@ -267,14 +267,24 @@ class Run:
         return scored
 
     def explain(
-        self, head: str, relation: str | None, tail: str, *, k: int = 5, asked: Asked = "tail", beam: int = 32
+        self,
+        head: str,
+        relation: str | None,
+        tail: str,
+        *,
+        k: int = 5,
+        asked: Asked = "tail",
+        beam: int = 32,
+        order: PathOrder = "deletion",
     ) -> Explanation:
         """The k most important paths behind a prediction; if it is a fact already, that fact is hidden first.
 
         ``asked`` says which question the prediction answers: (head, relation, ?) or (?, relation, tail). ``beam`` is
-        how many partial paths the search keeps at each node.
+        how many partial paths the search keeps at each node. The order is by what deleting a path does, or by its
+        weight, the sum of its edges' importances, which is the paper's definition.
         """
-        return explain_named(self.predictor.members[0], head, relation, tail, asked=asked, k=k, beam=beam)
+        member = self.predictor.members[0]
+        return explain_named(member, head, relation, tail, asked=asked, k=k, beam=beam, order=order)
 
     def rules(
         self,
