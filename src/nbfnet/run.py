@@ -18,6 +18,7 @@ from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
+from nbfnet.evaluation.metrics import DRAWN
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.explainer import explain_named
@@ -352,6 +353,7 @@ class Run:
         ties: TiePolicy = "realistic",
         filtered_by: Filter = "known",
         any_type: bool = False,
+        drawn: int = DRAWN,
         sample: int | None = None,
         seed: int = 0,
         team: Team = ALONE,
@@ -367,6 +369,7 @@ class Run:
             ties: how candidates with the same score as the answer count.
             filtered_by: which answers are not negatives, see ``RankingProtocol``.
             any_type: rank entities of every type, also where types say that they cannot be the answer.
+            drawn: how many negatives HITS@10 of 50 is against: 50 as the paper says, or GraIL's 49.
             sample: ask only so many links, drawn by the seed.
             seed: of the sample, and of a homogeneous graph's negative pairs.
             team: processes that share the work; each gets the result of all.
@@ -378,7 +381,8 @@ class Run:
             "this network": network,
             **({name: make(graph) for name, make in BASELINES.items()} if baselines else {}),
         }
-        protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "sample": sample, "seed": seed}
+        protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "drawn": drawn}
+        protocol |= {"sample": sample, "seed": seed}
         given = given_negatives(dataset, split)
         result, *others = [
             evaluate(scorer, dataset, split, negatives=given, team=team, **protocol) for scorer in scorers.values()
