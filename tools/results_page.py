@@ -95,9 +95,17 @@ def _table(results: list[dict[str, Any]]) -> str:
 
 def _protocols(results: list[dict[str, Any]]) -> str:
     """How the numbers of a table were measured, as the results state it."""
-    seeds = [seed for result in results for seed in result["seeds"]]
-    stated = sorted({f"{re.sub(r', seed [0-9]+$', '', seed['protocol'])}; ties {seed['ties']}" for seed in seeds})
-    return "".join(f"\nProtocol: {protocol}.\n" for protocol in stated)
+    stated = {_protocol(seed, "hits@10_50" in result["paper"]) for result in results for seed in result["seeds"]}
+    return "".join(f"\nProtocol: {protocol}.\n" for protocol in sorted(stated))
+
+
+def _protocol(seed: dict[str, Any], is_drawn: bool) -> str:
+    text = f"{re.sub(r', seed [0-9]+$', '', seed['protocol'])}; ties {seed['ties']}"
+    if not is_drawn:
+        return text
+    drawn = seed.get("drawn_negatives", 49)  # results that do not say it are of GraIL's protocol
+    whose = {49: ", as in GraIL, one less than the paper's 50", 50: ", as in the paper"}.get(drawn, "")
+    return f"{text}; hits@10_50 is the expected HITS@10 against {drawn} random negatives{whose}"
 
 
 def _row(result: dict[str, Any], metric: str) -> str:

@@ -96,6 +96,7 @@ class Reproduction:
             "split": run.dataset.split,
             "protocol": result["protocol"],
             "ties": result["ties"],
+            **{key: result[key] for key in ("drawn_negatives",) if key in result},
             "metrics": result["metrics"],
             "by_category": result["by_category"],
             "epochs": max((entry["epoch"] for entry in log), default=0),

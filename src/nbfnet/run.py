@@ -18,10 +18,11 @@ from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
+from nbfnet.evaluation.metrics import DRAWN
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.explanation.explainer import explain_named
-from nbfnet.explanation.explanation import Asked, Explanation, RuleOrder
+from nbfnet.explanation.explanation import Asked, Explanation, PathOrder, RuleOrder
 from nbfnet.explanation.learned_rules import LearnedOrder, LearnedRules, learned_rules
 from nbfnet.explanation.rules import Rules, rules_of
 from nbfnet.graph.datasets.given import given_negatives
@@ -269,14 +270,24 @@ class Run:
         return scored
 
     def explain(
-        self, head: str, relation: str | None, tail: str, *, k: int = 5, asked: Asked = "tail", beam: int = 32
+        self,
+        head: str,
+        relation: str | None,
+        tail: str,
+        *,
+        k: int = 5,
+        asked: Asked = "tail",
+        beam: int = 32,
+        order: PathOrder = "deletion",
     ) -> Explanation:
         """The k most important paths behind a prediction; if it is a fact already, that fact is hidden first.
 
         ``asked`` says which question the prediction answers: (head, relation, ?) or (?, relation, tail). ``beam`` is
-        how many partial paths the search keeps at each node.
+        how many partial paths the search keeps at each node. The order is by what deleting a path does, or by its
+        weight, the sum of its edges' importances, which is the paper's definition.
         """
-        return explain_named(self.predictor.members[0], head, relation, tail, asked=asked, k=k, beam=beam)
+        member = self.predictor.members[0]
+        return explain_named(member, head, relation, tail, asked=asked, k=k, beam=beam, order=order)
 
     def rules(
         self,
@@ -344,6 +355,7 @@ class Run:
         ties: TiePolicy = "realistic",
         filtered_by: Filter = "known",
         any_type: bool = False,
+        drawn: int = DRAWN,
         sample: int | None = None,
         seed: int = 0,
         team: Team = ALONE,
@@ -359,6 +371,7 @@ class Run:
             ties: how candidates with the same score as the answer count.
             filtered_by: which answers are not negatives, see ``RankingProtocol``.
             any_type: rank entities of every type, also where types say that they cannot be the answer.
+            drawn: how many negatives HITS@10 of 50 is against: 50 as the paper says, or GraIL's 49.
             sample: ask only so many links, drawn by the seed.
             seed: of the sample, and of a homogeneous graph's negative pairs.
             team: processes that share the work; each gets the result of all.
@@ -370,7 +383,8 @@ class Run:
             "this network": network,
             **({name: make(graph) for name, make in BASELINES.items()} if baselines else {}),
         }
-        protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "sample": sample, "seed": seed}
+        protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "drawn": drawn}
+        protocol |= {"sample": sample, "seed": seed}
         given = given_negatives(dataset, split)
         result, *others = [
             evaluate(scorer, dataset, split, negatives=given, team=team, **protocol) for scorer in scorers.values()

@@ -214,6 +214,16 @@ def test_a_knowledge_graph_needs_a_relation(nbfnet, run, sigmoid_run):
     nbfnet("explain", run, HUB, "Zoë, née X").assert_refused("no relation was named", *names[:20])
 
 
+def test_the_order_by_weight(nbfnet, run):
+    paths = nbfnet("explain", run, HUB, "next to", "Zoë, née X", "-k", 4, "--order", "weight", "--json").document[
+        "paths"
+    ]
+    weights = [path["weight"] for path in paths]
+    assert weights == sorted(weights, reverse=True)
+    others = nbfnet("explain", run, HUB, "next to", "Zoë, née X", "-k", 4, "--json").document["paths"]
+    assert weights[0] >= max(path["weight"] for path in others) - 1e-6
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -222,6 +232,7 @@ def test_a_knowledge_graph_needs_a_relation(nbfnet, run, sigmoid_run):
         ([HUB, PART, "Twin"], "'leaf 3', 'leaf 4'"),
         ([HUB, PART, "a,b", "-k", "0"], "-k"),
         ([HUB, PART, "a,b", "--beam", "0"], "--beam"),
+        ([HUB, PART, "a,b", "--order", "length"], "--order"),
         ([HUB, PART], "no relation was named"),
         ([HUB], "RELATION"),
     ],

@@ -199,7 +199,7 @@ def test_other_commands_take_such_a_run(nbfnet, learned):
     metrics = nbfnet("evaluate", learned, "--json").document["metrics"]
     assert metrics["mrr"] == 1.0
     answers = nbfnet("predict", learned, "--head", "a1", "--relation", "both", "-k", 1, "--json").document
-    assert answers["answers"][0]["name"] == "c1"
+    assert answers["answers"][0]["tail"] == "c1"
     explained = nbfnet("explain", learned, "a1", "both", "c1", "--json").document
     assert [edge["relation"] for edge in explained["paths"][0]["edges"]] == ["first", "second"]
     assert nbfnet("info", learned).code == 0

@@ -27,18 +27,23 @@ def test_by_hand():
 
 
 def test_hits_of_fifty_is_the_expectation_over_draws():
-    # 49 draws with replacement among 200 negatives, 30 of which beat the answer: a hit if fewer than 10 of them do
+    # 50 draws with replacement among 200 negatives, 30 of which beat the answer: a hit if fewer than 10 of them do
     found = float(sampled_hits(np.array([31.0]), np.array([200]))[0])
     generator = np.random.default_rng(0)
-    beaten = (generator.integers(0, 200, size=(200_000, 49)) < 30).sum(axis=1)
+    beaten = (generator.integers(0, 200, size=(200_000, 50)) < 30).sum(axis=1)
     share = np.mean(beaten < 10)
     assert found == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 200_000))
 
 
-def test_hits_of_fifty_by_the_formula():
+@pytest.mark.parametrize("drawn", [50, 49, 5])
+def test_hits_of_fifty_by_the_formula(drawn):
     f = 30 / 200
-    expected = sum(comb(49, i) * f**i * (1 - f) ** (49 - i) for i in range(10))
-    assert sampled_hits(np.array([31.0]), np.array([200]))[0] == pytest.approx(expected, rel=1e-12)
+    expected = sum(comb(drawn, i) * f**i * (1 - f) ** (drawn - i) for i in range(min(10, drawn + 1)))
+    assert sampled_hits(np.array([31.0]), np.array([200]), drawn=drawn)[0] == pytest.approx(expected, rel=1e-12)
+    ranks = Ranks(np.array([30]), np.array([0]), np.array([200]))
+    assert RankMetrics.of(ranks, "realistic", drawn).hits_10_50 == pytest.approx(expected, rel=1e-12)
+    if drawn == 50:  # the paper's
+        assert RankMetrics.of(ranks, "realistic").hits_10_50 == pytest.approx(expected, rel=1e-12)
 
 
 def test_hits_of_fifty_at_the_ends():

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -253,3 +253,33 @@ def test_without_the_extension_explanations_are_the_same(tmp_path: Any) -> None:
         assert one["weight"] == pytest.approx(other["weight"], abs=1e-9)
         assert one["deletion_drop"] == pytest.approx(other["deletion_drop"], abs=1e-9)
         assert one["edges"] == other["edges"]
+
+
+def test_the_order_by_weight_is_the_papers(graph: Graph, make_network: Callable[..., NeuralBellmanFordNetwork]) -> None:
+    """The k simple paths with the greatest sums of edge importances, whatever their deletion does."""
+    network = make_network(graph.num_relation_ids)
+    messages = MessageGraph(graph.message_csr)
+    distinct = DistinctEdges.of(messages.csr, edge_importance(network, messages, 0, 1, 2))
+    best: list[float] = []
+    csr, importance = distinct.csr, distinct.importance
+
+    def extend(path: list[int], node: int, seen: set[int]) -> None:
+        if node == 2:  # the best ascending iterations for its edges
+            steps = combinations(range(len(importance)), len(path))
+            best.append(max(sum(importance[t, e] for t, e in zip(times, path, strict=True)) for times in steps))
+            return
+        for edge in np.flatnonzero(csr.source == node).tolist():
+            target = int(csr.target[edge])
+            if target not in seen and len(path) < len(importance):
+                extend([*path, edge], target, seen | {target})
+
+    extend([], 0, {0})
+    found = explain(network, graph, messages, 0, 1, 2, k=4, beam=1000, order="weight")
+    assert [path.weight for path in found.paths] == pytest.approx(sorted(best, reverse=True)[:4])
+    assert sum(path.added_drop for path in found.paths) == pytest.approx(found.joint_drop)
+    whole = score(network, graph, 0, 1, 2)
+    for path in found.paths:
+        facts = {edge.ids for edge in path.edges}
+        assert path.deletion_drop == pytest.approx(whole - score(network, without(graph, facts), 0, 1, 2), abs=1e-9)
+    facts = {edge.ids for path in found.paths for edge in path.edges}
+    assert found.joint_drop == pytest.approx(whole - score(network, without(graph, facts), 0, 1, 2), abs=1e-9)

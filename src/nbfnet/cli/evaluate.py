@@ -26,6 +26,12 @@ FilterOption = Annotated[
         "only the facts of the test graph.",
     ),
 ]
+Drawn = Annotated[
+    int,
+    typer.Option(
+        "--drawn", metavar="NUMBER", min=1, help="Negatives that hits@10_50 is against: the paper's 50, or GraIL's 49."
+    ),
+]
 AnyType = Annotated[
     bool, typer.Option("--any-type", help="Rank entities of every type, also where they cannot be the answer.")
 ]
@@ -43,6 +49,7 @@ def evaluate(
     ties: Ties = "realistic",
     filtered_by: FilterOption = "known",
     any_type: AnyType = False,
+    drawn: Drawn = 50,
     facts: Facts = None,
     queries: Queries = None,
     baselines: Baselines = False,
@@ -71,6 +78,7 @@ def evaluate(
             ties=ties,
             filtered_by=filtered_by,
             any_type=any_type,
+            drawn=drawn,
             sample=sample,
             seed=seed,
             team=team,
@@ -86,12 +94,13 @@ def _print(document: dict[str, Any]) -> None:
     rows += [(name, *_cells(metrics)) for name, metrics in document.get("baselines", {}).items()]
     print_table(rows, ("", *names))
     print_text()
-    print_text(f"{document['protocol']}; ties {document['ties']}; {document['seconds']:.1f} s")
+    drawn = f"; hits@10_50 against {document['drawn_negatives']} negatives" if "drawn_negatives" in document else ""
+    print_text(f"{document['protocol']}; ties {document['ties']}{drawn}; {document['seconds']:.1f} s")
     if sample := document.get("sample"):
         metric = "mrr" if "mrr_interval" in sample else "auroc"
         low, high = sample[f"{metric}_interval"]
-        drawn = f"{sample['links']:,} of {sample['of']:,} links were drawn"
-        print_text(f"{drawn}: the {metric.upper()} of all lies in {low:.4f} to {high:.4f} (95 %)")
+        asked = f"{sample['links']:,} of {sample['of']:,} links were drawn"
+        print_text(f"{asked}: the {metric.upper()} of all lies in {low:.4f} to {high:.4f} (95 %)")
     _print_parts(document)
 
 

@@ -10,7 +10,7 @@ import typer
 from nbfnet.cli.options import Facts, Json, MoreFacts, RunArgument, TrainOnly
 from nbfnet.cli.output import print_json, print_text, print_title
 from nbfnet.cli.sources import open_run
-from nbfnet.explanation.explanation import Asked, Explanation
+from nbfnet.explanation.explanation import Asked, Explanation, PathOrder
 
 Head = Annotated[str, typer.Argument(metavar="HEAD", help="The head of the link to explain.")]
 Relation = Annotated[
@@ -23,6 +23,14 @@ AskedOption = Annotated[
     typer.Option("--asked", metavar="head|tail", help="Which end the prediction asked for.", show_choices=False),
 ]
 Count = Annotated[int, typer.Option("-k", metavar="NUMBER", min=1, help="How many paths.")]
+Order = Annotated[
+    PathOrder,
+    typer.Option(
+        metavar="deletion|weight",
+        help="List paths by what their deletion does, or by weight, as the paper does.",
+        show_choices=False,
+    ),
+]
 Picture = Annotated[
     list[Path] | None,
     typer.Option(
@@ -45,6 +53,7 @@ def explain(
     tail: Tail = None,
     asked: AskedOption = "tail",
     count: Count = 5,
+    order: Order = "deletion",
     picture: Picture = None,
     svg: Svg = None,
     html: Html = None,
@@ -65,7 +74,7 @@ def explain(
     pictures += [(file, form) for file, form in ((svg, ".svg"), (html, ".html")) if file is not None]
     opened = open_run([run], facts, more_facts, train_only=train_only)
     link = (head, None, relation) if tail is None else (head, relation, tail)
-    explanation = opened.explain(*link, asked=asked, k=count, beam=beam)
+    explanation = opened.explain(*link, asked=asked, k=count, beam=beam, order=order)
     for file, form in pictures:
         save_explanation(explanation, file, form)
     print_json(explanation.to_dict()) if json else print_explanation(explanation)

@@ -10,7 +10,7 @@ from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.filtering import Filter, RankingProtocol, Split, TiePolicy, links_of
 from nbfnet.evaluation.given_negatives import evaluate_given
-from nbfnet.evaluation.metrics import PairMetrics, auroc_interval
+from nbfnet.evaluation.metrics import DRAWN, PairMetrics, auroc_interval
 from nbfnet.evaluation.ranks import LinkRanks, draw_links, rank_links
 from nbfnet.evaluation.result import (
     DirectedMetrics,
@@ -63,6 +63,7 @@ def evaluate(
     ties: TiePolicy = "realistic",
     filtered_by: Filter = "known",
     any_type: bool = False,
+    drawn: int = DRAWN,
     sample: int | None = None,
     seed: int = 0,
     batch_size: int = 64,
@@ -101,13 +102,14 @@ def evaluate(
             progress=progress,
             team=team,
         )
-    by_category, by_relation = _break_down(links.relation, ranks, protocol, ties)
+    by_category, by_relation = _break_down(links.relation, ranks, protocol, ties, drawn)
     return RankingResult(
         dataset=dataset.name,
         split=split,
         protocol=protocol.text,
         ties=ties,
-        overall=DirectedMetrics.of(ranks, ties),
+        overall=DirectedMetrics.of(ranks, ties, drawn),
+        drawn=drawn,
         by_category=by_category,
         by_relation=by_relation,
         sample=describe_sample(ranks, ties, total, seed),
@@ -116,19 +118,19 @@ def evaluate(
 
 
 def _break_down(
-    relation: Int32, ranks: LinkRanks, protocol: RankingProtocol, ties: TiePolicy
+    relation: Int32, ranks: LinkRanks, protocol: RankingProtocol, ties: TiePolicy, drawn: int
 ) -> tuple[dict[str, DirectedMetrics], tuple[RelationMetrics, ...]]:
     """The metrics of each category, and of each relation, that has a link."""
     categories = relation_categories(protocol.everything)
     of_link = np.array([categories[r] for r in relation])
     by_category = {
-        category: DirectedMetrics.of(ranks.take(of_link == category), ties)
+        category: DirectedMetrics.of(ranks.take(of_link == category), ties, drawn)
         for category in CATEGORIES
         if np.any(of_link == category)
     }
     names = protocol.facts.relations
     by_relation = tuple(
-        RelationMetrics(names.label(r), categories[r], DirectedMetrics.of(ranks.take(relation == r), ties))
+        RelationMetrics(names.label(r), categories[r], DirectedMetrics.of(ranks.take(relation == r), ties, drawn))
         for r in np.unique(relation).tolist()
     )
     return by_category, by_relation

@@ -12,6 +12,8 @@ from nbfnet.evaluation.filtering import TiePolicy
 from nbfnet.evaluation.ranks import NORMAL_95, Ranks
 from nbfnet.graph.triplets import Float64, Int64
 
+DRAWN = 50  # negatives for HITS@10 of 50, as the paper says; GraIL draws 49, so that the answer is one of 50
+
 
 @dataclass(frozen=True)
 class RankMetrics:
@@ -22,11 +24,11 @@ class RankMetrics:
     hits_1: float
     hits_3: float
     hits_10: float
-    hits_10_50: float  # HITS@10 if an answer were one of 50 candidates only: ranked against 49 negatives
+    hits_10_50: float  # HITS@10 if an answer were ranked against 50 random negatives only
 
     @classmethod
-    def of(cls, ranks: Ranks, ties: TiePolicy) -> Self:
-        """The metrics of at least one rank."""
+    def of(cls, ranks: Ranks, ties: TiePolicy, drawn: int = DRAWN) -> Self:
+        """The metrics of at least one rank; ``drawn`` negatives for HITS@10 of 50."""
         assert len(ranks)
         rank = ranks.rank(ties)
         return cls(
@@ -35,7 +37,7 @@ class RankMetrics:
             hits_1=float(np.mean(rank <= 1)),
             hits_3=float(np.mean(rank <= 3)),
             hits_10=float(np.mean(rank <= 10)),
-            hits_10_50=float(np.mean(sampled_hits(rank, ranks.negatives))),
+            hits_10_50=float(np.mean(sampled_hits(rank, ranks.negatives, drawn=drawn))),
         )
 
     def to_dict(self) -> dict[str, float]:
@@ -50,16 +52,15 @@ class RankMetrics:
         }
 
 
-def sampled_hits(rank: Float64, negatives: Int64, *, hits: int = 10, sample: int = 50) -> Float64:
-    """(answer,) the chance of a rank of at most ``hits`` among ``sample`` candidates, from the rank among all.
+def sampled_hits(rank: Float64, negatives: Int64, *, hits: int = 10, drawn: int = DRAWN) -> Float64:
+    """(answer,) the chance of a rank of at most ``hits`` against so many drawn negatives, from the rank among all.
 
     A negative drawn at random beats the answer with the false positive rate f = (rank - 1) / negatives, so
 
-        sum over i < hits of C(sample - 1, i) f^i (1 - f)^(sample - 1 - i).
+        sum over i < hits of C(drawn, i) f^i (1 - f)^(drawn - i).
     """
     f = (rank - 1) / np.maximum(negatives, 1)
-    draws = sample - 1
-    terms = [comb(draws, i) * f**i * (1 - f) ** (draws - i) for i in range(hits)]
+    terms = [comb(drawn, i) * f**i * (1 - f) ** (drawn - i) for i in range(min(hits, drawn + 1))]
     chance: Float64 = np.sum(terms, axis=0)
     return chance
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from nbfnet.evaluation.filtering import Split, TiePolicy
-from nbfnet.evaluation.metrics import PairMetrics, RankMetrics
+from nbfnet.evaluation.metrics import DRAWN, PairMetrics, RankMetrics
 from nbfnet.evaluation.ranks import LinkRanks, mean_interval
 from nbfnet.tables import data_frame, html_table
 
@@ -22,10 +22,10 @@ class DirectedMetrics:
     tail: RankMetrics
 
     @classmethod
-    def of(cls, ranks: LinkRanks, ties: TiePolicy) -> Self:
+    def of(cls, ranks: LinkRanks, ties: TiePolicy, drawn: int = DRAWN) -> Self:
         """The metrics of some links' ranks."""
         parts = (ranks.both, ranks.head, ranks.tail)
-        return cls(len(ranks.head), *(RankMetrics.of(part, ties) for part in parts))
+        return cls(len(ranks.head), *(RankMetrics.of(part, ties, drawn) for part in parts))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -113,6 +113,7 @@ class RankingResult(_Result):
     seconds: float
     ogb: Mapping[str, float] | None = None  # by ogb's own evaluator, where negatives come with the dataset
     baselines: Mapping[str, RankMetrics] = field(default_factory=dict)  # what methods reach that learn nothing
+    drawn: int = DRAWN  # negatives that HITS@10 of 50 is against
 
     @property
     def metrics(self) -> RankMetrics:
@@ -126,6 +127,7 @@ class RankingResult(_Result):
             "split": self.split,
             "protocol": self.protocol,
             "ties": self.ties,
+            "drawn_negatives": self.drawn,
             "queries": 2 * self.overall.links,
             "metrics": self.metrics.to_dict(),
             "by_direction": {"head": self.overall.head.to_dict(), "tail": self.overall.tail.to_dict()},

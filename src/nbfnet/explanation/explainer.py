@@ -8,7 +8,7 @@ import numpy as np
 
 from nbfnet.errors import ExplanationError
 from nbfnet.explanation.edge_importance import edge_importance
-from nbfnet.explanation.explanation import Asked, Explanation
+from nbfnet.explanation.explanation import Asked, Explanation, PathOrder
 from nbfnet.explanation.path import ExplainedPath, PathEdge
 from nbfnet.explanation.selection import Candidate, Deletion, Selected, Selection
 from nbfnet.explanation.top_paths import DistinctEdges, short_paths, top_paths
@@ -35,6 +35,7 @@ def explain(
     k: int = 5,
     beam: int = 32,
     calibration: Calibration = UNCALIBRATED,
+    order: PathOrder = "deletion",
 ) -> Explanation:
     """The k paths from head to tail that the prediction (head, relation, tail) relies on most.
 
@@ -54,6 +55,7 @@ def explain(
         k: how many paths.
         beam: partial paths that the search keeps at each node; more find better paths, more slowly.
         calibration: from the logit to the probability that is shown.
+        order: by deletion, or by weight: the paper's definition, the sum of a path's edge importances.
 
     Raises:
         QueryError: the ids do not fit the network and the graph.
@@ -64,12 +66,13 @@ def explain(
     importance = edge_importance(network, messages, head, relation, tail)
     distinct = DistinctEdges.of(messages.csr, importance)
     edges = distinct.csr, distinct.importance, head, tail
-    found = top_paths(*edges, k=max(2 * k, _LEAST_CANDIDATES), beam=beam)
+    found = top_paths(*edges, k=k if order == "weight" else max(2 * k, _LEAST_CANDIDATES), beam=beam)
     known = {path.slots for path in found}
-    found += [path for path in short_paths(*edges, most=_SHORT_CANDIDATES) if path.slots not in known]
+    if order == "deletion":
+        found += [path for path in short_paths(*edges, most=_SHORT_CANDIDATES) if path.slots not in known]
     candidates = [Candidate(path, tuple(distinct.slot[list(path.slots)].tolist())) for path in found]
     selection = Selection(Deletion(network, messages, graph.kind, (head, relation, tail)), candidates)
-    listed = selection.best(k)
+    listed = selection.best(k) if order == "deletion" else selection.heaviest(k)
     query = PathEdge.named(graph, head, relation, tail)
     return Explanation(
         query,
@@ -80,12 +83,22 @@ def explain(
     )
 
 
-def explain_fact(member: Member, source: int, relation: int, target: int, *, k: int, beam: int) -> Explanation:
+def explain_fact(
+    member: Member,
+    source: int,
+    relation: int,
+    target: int,
+    *,
+    k: int,
+    beam: int,
+    order: PathOrder = "deletion",
+) -> Explanation:
     """A prediction of a predictor's network by number; if it is a fact already, it is hidden, as in training."""
     network, graph = member.network, member.graph
     edges = member.query_edges.without(source, relation, target)
     messages = MessageGraph(edges, network.like.device)
-    return explain(network, graph, messages, source, relation, target, k=k, beam=beam, calibration=member.calibration)
+    query = (source, relation, target)
+    return explain(network, graph, messages, *query, k=k, beam=beam, calibration=member.calibration, order=order)
 
 
 def explain_named(
@@ -97,6 +110,7 @@ def explain_named(
     asked: Asked = "tail",
     k: int = 5,
     beam: int = 32,
+    order: PathOrder = "deletion",
 ) -> Explanation:
     """The k most important paths behind a prediction; arguments as of ``Run.explain``.
 
@@ -105,17 +119,19 @@ def explain_named(
 
     Raises:
         UnknownNameError: a name that the graph does not have.
-        ExplanationError: no relation was named where there are several, ``asked`` is neither end, k or beam is less
-            than 1, or the network's weights are broken.
+        ExplanationError: no relation was named where there are several, ``asked`` is neither end, there is no such
+            order, k or beam is less than 1, or the network's weights are broken.
     """
     graph = member.graph
     if asked not in ("tail", "head"):
         raise ExplanationError(f"asked is {asked!r}: it must be 'tail' or 'head'")
+    if order not in ("deletion", "weight"):
+        raise ExplanationError(f"the order is {order!r}: it must be 'deletion' or 'weight'")
     q = find_relation(graph, relation)
     u, v = graph.entities.find(head), graph.entities.find(tail)
     if asked == "tail" or graph.kind == "homogeneous":
-        return replace(explain_fact(member, u, q, v, k=k, beam=beam), asked=asked)
-    return explain_fact(member, v, invert(q, graph.num_relations), u, k=k, beam=beam)
+        return replace(explain_fact(member, u, q, v, k=k, beam=beam, order=order), asked=asked)
+    return explain_fact(member, v, invert(q, graph.num_relations), u, k=k, beam=beam, order=order)
 
 
 def find_relation(graph: Graph, name: str | None) -> int:

@@ -12,6 +12,7 @@ from nbfnet.explanation.path import ExplainedPath, PathEdge, change_of_logit
 from nbfnet.tables import data_frame, html_table
 
 Asked = Literal["tail", "head"]
+PathOrder = Literal["deletion", "weight"]
 RuleOrder = Literal["support", "confidence", "lift"]
 
 

@@ -4,7 +4,10 @@ The score of a pair is a sum over rules of weight times the number of walks from
 rule's weight is the sum, over the ranks and over the steps at which the network may stay, of the products of weights.
 
 - support: how many pairs (x, y) that a walk along the rule's body connects are facts of the query's relation;
-- confidence: the share of the connected pairs that are. A walk may visit a node twice, as in the score; x is not y.
+- confidence: the share of the connected pairs that are.
+
+Unlike an explained path a walk may visit a node twice, as in the score. It does not pass the fact between x and y that
+it would conclude, which training hides, and x is not y.
 """
 
 from __future__ import annotations

@@ -120,6 +120,17 @@ class Selection:
             gone |= self._facts[chosen]
         return listed
 
+    def heaviest(self, k: int) -> list[Selected]:
+        """The k paths of greatest weight, as the paper lists them, whatever their deletion does."""
+        listed: list[Selected] = []
+        gone, logit = frozenset[int](), self.logit
+        for i in sorted(range(len(self.candidates)), key=lambda i: -self.candidates[i].path.weight)[:k]:
+            gone |= self._facts[i]
+            without = self.deletion.logit_without_facts(gone)
+            listed.append(Selected(self.candidates[i].path, self._drops[i], logit - without))
+            logit = without
+        return listed
+
     def _measure(
         self, left: set[int], expected: dict[int, float], gone: frozenset[int], logit: float
     ) -> dict[int, float]:

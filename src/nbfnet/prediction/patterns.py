@@ -45,7 +45,7 @@ class Connections:
 class PatternPairs:
     """Follows patterns over the distinct facts of a graph, one relation after the other.
 
-    A path repeats no node; ``walks`` may repeat any, but do not end where they began.
+    A path repeats no node. Walks may repeat any, but do not end where they began, nor pass the fact that is asked.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class PatternPairs:
     def count(self, pattern: Pattern, query: Step) -> ConnectedPairs:
         """Follow the pattern from every source, or from random ones until there are paths enough."""
         pairs, true, whole = 0, 0, True
-        for found in self.follow(pattern, self.most_paths):
+        for found in self.follow(pattern, self.most_paths, query if self._walks else None):
             pairs, true = pairs + len(found.pair), true + int(self.are_facts(found.pair, query).sum())
             whole = found.whole
         return ConnectedPairs(pairs, true, whole)
@@ -85,17 +85,18 @@ class PatternPairs:
         pairs = len(heads) * len(tails) - len(np.intersect1d(heads, tails, assume_unique=True))  # x is not y
         return facts / pairs if pairs else 0.0
 
-    def follow(self, pattern: Pattern, most_paths: int) -> Iterator[Connections]:
+    def follow(self, pattern: Pattern, most_paths: int, query: Step | None = None) -> Iterator[Connections]:
         """The pairs of all sources in random order, in parts that share no source; at most so many paths in all.
 
-        A source that has more paths alone is left out. Only the last part says whether everything was followed.
+        A source that has more paths alone is left out. Only the last part says whether everything was followed. With a
+        query, walks are followed that do not pass the query's fact between their ends.
         """
         sources = self._sources(pattern[0])
         self.random.shuffle(sources)
         room, size, done, whole = most_paths, 64, 0, True
         while done < len(sources) and room > 0:
             part = sources[done : done + size]
-            found = self._follow(pattern, part, room, most_paths)
+            found = self._follow(pattern, part, room, most_paths, query)
             done, whole = done + found.sources, whole and found.whole
             room = room - int(found.paths.sum()) if found.sources == len(part) else 0
             size *= 2
@@ -123,10 +124,12 @@ class PatternPairs:
         first, last = self._rows(step)
         return self._source[first:last].copy()
 
-    def _follow(self, pattern: Pattern, sources: Int64, most: int, most_of_source: int) -> Connections:
+    def _follow(
+        self, pattern: Pattern, sources: Int64, most: int, most_of_source: int, query: Step | None
+    ) -> Connections:
         """The paths of as many of the sources, in their order, as have no more paths than ``most``."""
         paths, owner, followed, whole = [sources], np.arange(len(sources)), len(sources), True
-        for number, step in enumerate(pattern, start=1):  # paths: (node of the path, path)
+        for step in pattern:  # paths: (node of the path, path)
             begin, end = self._edges(step, paths[-1])
             growth = end - begin
             if growth.sum() > most:
@@ -139,13 +142,13 @@ class PatternPairs:
             path, position = expand_ranges(begin, end)
             ends = self._known.answer[position].astype(np.int64)
             longer = [nodes[path] for nodes in paths]
-            if not self._walks:
-                allowed = np.all([nodes != ends for nodes in longer], axis=0)
-            elif number == len(pattern):
-                allowed = longer[0] != ends
-            else:
-                allowed = np.ones(len(ends), dtype=np.bool_)
-            paths, owner = [nodes[allowed] for nodes in [*longer, ends]], owner[path[allowed]]
+            paths, owner = [*longer, ends], owner[path]
+            if query is None:
+                simple = np.all([nodes != ends for nodes in longer], axis=0)
+                paths, owner = [nodes[simple] for nodes in paths], owner[simple]
+        if query is not None:
+            allowed = _passes_no_fact_of(query, pattern, paths)
+            paths = [nodes[allowed] for nodes in paths]
         pair = np.sort(paths[0] * self.graph.num_nodes + paths[-1])
         first = np.flatnonzero(first_of_runs(pair))
         return Connections(pair[first], np.diff(first, append=len(pair)), followed, whole)
@@ -165,6 +168,17 @@ class PatternPairs:
         if backwards and self.graph.kind != "homogeneous":
             relation = invert(relation, self.graph.num_relations)
         return int(self._first_row[relation]), int(self._first_row[relation + 1])
+
+
+def _passes_no_fact_of(query: Step, pattern: Pattern, paths: list[Int64]) -> npt.NDArray[np.bool_]:
+    """(walk,) whether a walk leads from x to another y without the fact query(x, y) among its steps."""
+    x, y = paths[0], paths[-1]
+    allowed: npt.NDArray[np.bool_] = x != y
+    for (relation, backwards), start, end in zip(pattern, paths, paths[1:], strict=False):
+        if relation == query[0]:
+            along = backwards == query[1]
+            allowed &= ~((start == x) & (end == y) if along else (start == y) & (end == x))
+    return allowed
 
 
 LONGEST = 3  # edges of a pattern

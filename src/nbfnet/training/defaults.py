@@ -103,7 +103,7 @@ def _batch_size(dataset: Dataset, model: ModelConfig) -> Choice:
     elif size < 64:
         why = f"{facts:,} facts are few, and an epoch should have about {_STEPS_OF_EPOCH} steps"
     else:
-        why = "as in the paper"
+        why = "larger batches learn less from each link, and the facts and the memory allow it"
     return Choice("training.batch_size", size, why)
 
 
