@@ -55,6 +55,11 @@ class Graph:
         return self.num_relations if self.kind == "homogeneous" else with_inverse_count(self.num_relations)
 
     @cached_property
+    def facts_csr(self) -> RelationalCSR:
+        """The facts as they are, each one way: what is sampled. A store has it on disk."""
+        return RelationalCSR.from_triplets(self.triplets, self.num_nodes, self.num_relations)
+
+    @cached_property
     def csr(self) -> RelationalCSR:
         """Every fact both ways: with its inverse, or, in an undirected graph, reversed."""
         if self.kind == "homogeneous":
