@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals, with_self_loops
@@ -83,6 +84,14 @@ class Graph:
         )
 
 
+@dataclass(frozen=True)
+class Stored:
+    """Where a dataset was opened from: a store, with the fingerprint that was written into it."""
+
+    folder: Path
+    fingerprint: str
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Links to learn from, to select by and to test on.
@@ -99,6 +108,8 @@ class Dataset:
     split: str = "as given"  # where the split came from, in words
     # Other held-out links of the test graph: they are right answers, but not queries.
     test_graph_valid: Triplets = field(default_factory=Triplets.empty)
+    # Not an argument, so that a dataset that was made of this one, with other links, does not have it.
+    stored: Stored | None = field(default=None, init=False)
 
     @property
     def kind(self) -> Literal["knowledge", "homogeneous", "inductive"]:

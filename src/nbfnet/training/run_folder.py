@@ -120,7 +120,7 @@ class RunFolder:
         manifest["id"] = _id(manifest["dataset"]["fingerprint"], config, learned, given)
         _sign(manifest)
         with new_folder(path) as draft:
-            fill_store(dataset, draft / DATA)
+            fill_store(dataset, draft / DATA, rows=False)
             manifest["data"] = _stamp(draft / DATA)
             description = {"epoch": 0, "training": manifest["id"]}
             (draft / MODEL).write_bytes(pack_tensors(first.state_dict(), description))
