@@ -16,6 +16,7 @@ from nbfnet.config import Config, make_config, read_toml
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
+from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
 from nbfnet.evaluation.result import PairResult, RankingResult
@@ -363,6 +364,13 @@ class Run:
         """
         dataset = self._dataset_to_ask(split, queries, facts)
         device, graph = device_of(self.config), facts_of(dataset, split)
+        sampling = self.config.sampling
+        if sampling.hops is not None:
+            if baselines:
+                raise EvaluationError("--baselines (baselines=) needs the whole graph, and this run samples it")
+            trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
+            drawn = {"ties": ties, "sample": sample, "seed": seed, "team": team}
+            return evaluate_drawn(trained, dataset, split, sampling.candidates, **drawn)  # type: ignore[arg-type]
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
         scorers = {
             "this network": network,
@@ -378,10 +386,15 @@ class Run:
 
     @property
     def graph(self) -> Graph:
-        """What it is asked on: every known fact, unless another graph was given."""
+        """What it is asked on: every known fact, unless another graph was given.
+
+        A run that samples its graph is asked on the training facts, whose rows its store has.
+        """
         if self.asked_on is not None:
             return self.asked_on
         self._require_graph()
+        if self.config.sampling.hops is not None:
+            return self.dataset.train
         return self.dataset.known_graph
 
     @property
