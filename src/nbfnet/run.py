@@ -39,6 +39,7 @@ from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
 from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
+from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
@@ -371,6 +372,7 @@ class Run:
             trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
             drawn = {"ties": ties, "sample": sample, "seed": seed, "team": team}
             return evaluate_drawn(trained, dataset, split, sampling.candidates, **drawn)  # type: ignore[arg-type]
+        check_memory(graph, self.config, "evaluating on")
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
         scorers = {
             "this network": network,

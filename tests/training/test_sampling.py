@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import shutil
 
 import numpy as np
 import pytest
 import torch
 
+from nbfnet import available_memory
 from nbfnet.config import ModelConfig, SamplingConfig, TrainingConfig, make_config
-from nbfnet.errors import ConfigError, EvaluationError
+from nbfnet.errors import ConfigError, EvaluationError, NotEnoughMemoryError, RunFolderError
 from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.conversion import convert
@@ -22,6 +25,7 @@ from nbfnet.run import Run
 from nbfnet.sampling.query_edges import QueryEdges
 from nbfnet.sampling.query_sampler import QuerySampler
 from nbfnet.training.batches import make_batches
+from nbfnet.training.run_folder import RunFolder
 
 V, R = 60, 4
 
@@ -196,3 +200,92 @@ def test_a_run_is_evaluated_and_asked_on_samples(run) -> None:
     chosen = opened.predict(str(head), str(relation), candidates=["3", "4"], exclude_known=True)
     assert {answer.name for answer in chosen} <= {"3", "4"}
     assert opened.predict(str(head), None, str(tail), k=2)
+
+
+# A run that samples a store refers to it.
+
+
+@pytest.fixture
+def copies(run, store, tmp_path):
+    """A copy of the run and of its store, apart from each other, and nothing where the store was."""
+    shutil.copytree(run.folder.path, tmp_path / "runs" / "run")
+    shutil.copytree(store, tmp_path / "stores" / "mine")
+    manifest = json.loads((tmp_path / "runs" / "run" / "manifest.json").read_text())
+    RunFolder.open(tmp_path / "runs" / "run").update(
+        store={**manifest["store"], "folder": str(tmp_path / "nowhere" / "store")}
+    )
+    return tmp_path / "runs" / "run", tmp_path / "stores" / "mine"
+
+
+def test_a_run_refers_to_the_store_that_it_samples(run, store) -> None:
+    assert not (run.folder.path / "data").exists()
+    assert run.folder.manifest["store"]["folder"] == str(store.resolve())
+    opened = Run.open(run.folder.path)
+    assert opened.dataset.stored == run.dataset.stored
+    assert "facts_csr" in opened.graph.__dict__
+
+
+def test_a_store_that_has_moved_is_found_by_its_fingerprint(copies, monkeypatch) -> None:
+    folder, store = copies
+    with pytest.raises(RunFolderError, match="which is not there") as caught:
+        Run.open(folder)
+    assert "NBFNET_STORES" in str(caught.value)
+    monkeypatch.setenv("NBFNET_STORES", f"{folder}:{store.parent}")
+    assert Run.open(folder).dataset.stored.folder == store.resolve()
+    monkeypatch.delenv("NBFNET_STORES")
+    beside = store.rename(folder.parent / "store beside it")
+    assert Run.open(folder).dataset.stored.folder == beside.resolve()
+
+
+def test_another_store_in_its_place_is_not_taken(copies) -> None:
+    folder, store = copies
+    shutil.rmtree(store)
+    other = dataclasses.replace(dataset_of(), test=Triplets.empty())
+    convert(lambda: other, folder.parent / "other", memory=256 << 20)
+    (folder.parent / "broken").mkdir()
+    (folder.parent / "broken" / "store.json").write_text("[")
+    RunFolder.open(folder).update(
+        store={**RunFolder.open(folder).manifest["store"], "folder": str(folder.parent / "other")}
+    )
+    with pytest.raises(RunFolderError, match="which is not there"):
+        Run.open(folder)
+
+
+def test_an_edited_reference_is_refused(copies) -> None:
+    folder, _ = copies
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(text.replace("nowhere", "elsewhere"))
+    with pytest.raises(RunFolderError, match="'store' was edited"):
+        Run.open(folder)
+
+
+# Memory.
+
+
+def test_a_graph_that_does_not_fit_is_refused_before_the_work(store, run, tmp_path, monkeypatch) -> None:
+    whole = {key: table for key, table in SETTINGS.items() if key != "sampling"}
+    trained = Run.begin(tmp_path / "whole", open_source(store), whole).train()
+    monkeypatch.setattr(available_memory, "available_memory", lambda: 10_000)
+    for work in (
+        lambda: Run.begin(tmp_path / "run", open_source(store), whole),
+        lambda: trained.evaluate(),
+        lambda: Run.open(tmp_path / "whole").predict("0", "1"),
+    ):
+        with pytest.raises(NotEnoughMemoryError, match=r"needs about \d+ KB of memory, and 10 KB can be had") as caught:
+            work()
+        assert "sampling.hops=2" in str(caught.value)
+    assert not (tmp_path / "run").exists()
+    assert Run.open(run.folder.path).evaluate("valid").overall.links == 20
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("16GB", 16 << 30), ("1.5g", 3 << 29), (" 500 MiB ", 500 << 20), ("7", 7), ("2kb", 2048)]
+)
+def test_sizes(text, size) -> None:
+    assert available_memory.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "0", "1e9", "1 potato", "nan", "1GBB"])
+def test_what_is_not_a_size(text) -> None:
+    with pytest.raises(ConfigError, match="not an amount of memory"):
+        available_memory.parse_size(text)

@@ -40,6 +40,21 @@ def is_store(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
+def fingerprint_of(folder: Path) -> str | None:
+    """The fingerprint that is written in a store, which is not opened; None of one that has none.
+
+    Raises:
+        GraphFormatError: the manifest cannot be read.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = manifest.get("fingerprint")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        remedy = "convert the graph again with 'nbfnet data convert'"
+        raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
+    return None if found is None else str(found)
+
+
 def write_store(dataset: Dataset, folder: Path) -> None:
     """Write a dataset as a store; the folder appears complete or not at all."""
     with new_folder(folder) as draft:

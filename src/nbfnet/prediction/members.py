@@ -13,6 +13,7 @@ from nbfnet.prediction.calibration import Calibration, calibrate_together
 from nbfnet.prediction.new_facts import on_known_relations
 from nbfnet.prediction.predictor import Member, Predictor
 from nbfnet.prediction.sampled_predictor import SampledPredictor
+from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import device_of
 
@@ -22,8 +23,10 @@ def make_predictor(graph: Graph, runs: Sequence[RunFolder], learned: Sequence[Da
 
     Raises:
         EvaluationError: the graph has a relation that a network never saw, or only some of them sample it.
+        NotEnoughMemoryError: the graph is too large to be used whole.
     """
     device = device_of(runs[0].config())
+    check_memory(graph, runs[0].config(), "asking on")
     members = [_member(graph, run, dataset, device) for run, dataset in zip(runs, learned, strict=True)]
     sampling = [run.config().sampling for run in runs]
     if all(how.hops is None for how in sampling):

@@ -24,6 +24,7 @@ from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
 from nbfnet.training.log import read_log
+from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
@@ -186,9 +187,11 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
 
     Raises:
         TrainingError: names what is missing.
+        NotEnoughMemoryError: the graph is too large to be used whole.
         DatasetError: a homogeneous graph has too few pairs without an edge.
     """
     graph = dataset.train
+    check_memory(graph, config, "training on")
     if not len(graph.triplets):
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
     if graph.num_nodes < 2:
