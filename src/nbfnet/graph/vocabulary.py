@@ -142,7 +142,7 @@ class Vocabulary(Sequence[str]):
     def _ids(self) -> Mapping[str, int]:
         if isinstance(self.names, NumberedNames):
             return NumberedIds(len(self.names))
-        if self.names.order is not None:
+        if isinstance(self.names, PackedNames) and self.names.order is not None:
             return SortedIds(self.names, self.names.order)
         return {name: index for index, name in enumerate(self.names)}
 
