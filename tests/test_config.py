@@ -85,7 +85,7 @@ def test_an_unknown_key_with_the_closest_known_one(setting, suggestion):
 
 
 def test_an_unknown_key_that_is_like_none():
-    assert refused("zzz=3") == "configuration: unknown key 'zzz'; known are model, training, experiment"
+    assert refused("zzz=3") == "configuration: unknown key 'zzz'; known are model, training, sampling, experiment"
     message = refused("model.zzz=3")
     assert "unknown key 'model.zzz'; known are kind, dim, layers, message" in message
 

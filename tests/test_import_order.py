@@ -10,7 +10,8 @@ import pytest
 import nbfnet
 
 ORDER = [
-    *("errors", "native", "regular_files", "progress", "tables", "strict_json", "distributed", "config", "graph"),
+    *("errors", "native", "regular_files", "progress", "tables", "strict_json", "available_memory", "distributed"),
+    *("config", "graph"),
     *("semiring", "operators", "kernels", "model", "sampling", "evaluation", "training", "prediction", "explanation"),
     *("run", "reproduction", "serve", "client", "cli"),
 ]

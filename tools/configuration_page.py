@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from nbfnet.config import ModelConfig, Publication, TrainingConfig
+from nbfnet.config import ModelConfig, Publication, SamplingConfig, TrainingConfig
 
 PAGE = Path(__file__).parents[1] / "docs" / "CONFIGURATION.md"
 HEAD = """# Configuration
@@ -45,9 +45,14 @@ def main() -> None:
 
 def make_page() -> str:
     """The whole page."""
-    sections: dict[str, type[BaseModel]] = {"model": ModelConfig, "training": TrainingConfig, "experiment": Publication}
+    sections: dict[str, type[BaseModel]] = {
+        "model": ModelConfig,
+        "training": TrainingConfig,
+        "sampling": SamplingConfig,
+        "experiment": Publication,
+    }
     tables = [_section(name, schema) for name, schema in sections.items()]
-    return "\n".join([HEAD, *tables[:2]]) + CHOSEN + "\n" + tables[2]
+    return "\n".join([HEAD, *tables[:3]]) + CHOSEN + "\n" + tables[3]
 
 
 def _section(name: str, schema: type[BaseModel]) -> str:

@@ -130,6 +130,19 @@ class TrainingConfig(_Frozen):
     """Where PyTorch computes, such as cpu or cuda."""
 
 
+class SamplingConfig(_Frozen):
+    """How a large knowledge graph is sampled around each query; without hops the whole graph is used."""
+
+    hops: Annotated[int, Field(ge=1, le=10)] | None = None
+    """k: the neighbourhoods of so many edges around a query's head and its candidates are used, whatever the direction
+    of the edges; none uses the whole graph. Paths of up to 2 k edges between them are found."""
+    neighbours: Count | None = 100
+    """m: at most so many in-edges and so many out-edges of each visited entity are drawn; none uses all."""
+    candidates: Count = 1_000
+    """How many other entities an answer is ranked against, and at most how many of a head's neighbourhood are possible
+    answers."""
+
+
 class Publication(_Frozen):
     """A published result, and how it is reproduced."""
 
@@ -154,6 +167,7 @@ class Config(_Frozen):
 
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
+    sampling: SamplingConfig = SamplingConfig()
     experiment: Publication | None = None
 
 
@@ -267,7 +281,12 @@ def _explain(fault: Any) -> str:
 
 
 def _suggest(key: str, tables: list[str]) -> str:
-    sections: dict[str, type[BaseModel]] = {"model": ModelConfig, "training": TrainingConfig, "experiment": Publication}
+    sections: dict[str, type[BaseModel]] = {
+        "model": ModelConfig,
+        "training": TrainingConfig,
+        "sampling": SamplingConfig,
+        "experiment": Publication,
+    }
     schema = sections.get(tables[0], Config) if tables else Config
     near = closest(key, schema.model_fields, limit=1)
     if near:

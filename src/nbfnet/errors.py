@@ -59,6 +59,10 @@ class UnknownNameError(NbfnetError):
         super().__init__(message)
 
 
+class NotEnoughMemoryError(NbfnetError):
+    """Work needs more memory than there is: says how much of both, and which setting would make it fit."""
+
+
 class DatasetError(NbfnetError):
     """A dataset is missing, cannot be downloaded or is not what it should be; a graph cannot be split or sampled."""
 

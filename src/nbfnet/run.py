@@ -16,6 +16,7 @@ from nbfnet.config import Config, make_config, read_toml
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
+from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
 from nbfnet.evaluation.metrics import DRAWN
@@ -39,6 +40,7 @@ from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
 from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
+from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
 from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
@@ -378,6 +380,15 @@ class Run:
         """
         dataset = self._dataset_to_ask(split, queries, facts)
         device, graph = device_of(self.config), facts_of(dataset, split)
+        sampling = self.config.sampling
+        if sampling.hops is not None:
+            if baselines:
+                raise EvaluationError("--baselines (baselines=) needs the whole graph, and this run samples it")
+            trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
+            return evaluate_drawn(
+                trained, dataset, split, sampling.candidates, ties=ties, sample=sample, seed=seed, team=team
+            )
+        check_memory(graph, self.config, "evaluating on")
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
         scorers = {
             "this network": network,
@@ -394,10 +405,15 @@ class Run:
 
     @property
     def graph(self) -> Graph:
-        """What it is asked on: every known fact, unless another graph was given."""
+        """What it is asked on: every known fact, unless another graph was given.
+
+        A run that samples its graph is asked on the training facts, whose rows its store has.
+        """
         if self.asked_on is not None:
             return self.asked_on
         self._require_graph()
+        if self.config.sampling.hops is not None:
+            return self.dataset.train
         return self.dataset.known_graph
 
     @property

@@ -72,3 +72,24 @@ def test_bad_lines_are_counted(nbfnet, triplets, tmp_path):
     answer = nbfnet("data", "convert", triplets, "--skip-bad-lines", "-o", tmp_path / "store", "--json")
     assert answer.document["skipped_lines"] == 1
     assert "1 bad line skipped" in answer.err
+
+
+def test_options_of_memory_and_split(nbfnet, triplets, tmp_path):
+    report = nbfnet(
+        "data", "convert", triplets, "-o", tmp_path / "all", "--no-split", "--memory-limit", "1GB", "--json"
+    )
+    facts = len(triplets.read_text().splitlines())
+    assert (report.document["train"], report.document["valid"], report.document["test"]) == (facts, 0, 0)
+    low = nbfnet("data", "convert", triplets, "-o", tmp_path / "low", "--memory-limit", "1MB")
+    assert (low.code, "a memory limit of 1.0 MB is too low" in low.err) == (2, True)
+    wrong = nbfnet("data", "convert", triplets, "-o", tmp_path / "wrong", "--memory-limit", "much")
+    assert (wrong.code, "'much' is not an amount of memory" in wrong.err) == (2, True)
+    assert not (tmp_path / "low").exists() and not (tmp_path / "wrong").exists()
+
+
+def test_leaks_are_left_out_where_memory_is_short(nbfnet, triplets, monkeypatch):
+    from nbfnet.cli import describe
+
+    monkeypatch.setattr(describe, "available_memory", lambda: 0)
+    assert "leakage" not in nbfnet("data", "info", triplets, "--json").document
+    assert "leaks were not looked for" in nbfnet("data", "info", triplets).out

@@ -17,11 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbfnet.errors import GraphFormatError, WriteError
+from nbfnet.graph import store as store_module
+from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.folder_writing import write_folder
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph
 from nbfnet.graph.leakage import report_leakage
 from nbfnet.graph.loading import open_source
-from nbfnet.graph.store import is_store, new_folder, read_store, write_store
+from nbfnet.graph.name_index import SortedIds
+from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.graph.store import fill_store, is_store, new_folder, read_store, write_store
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.training.start import begin
@@ -136,6 +140,54 @@ def test_arrays_are_mapped_and_serve_everywhere(tmp_path: Path) -> None:
     assert report_leakage(again) == report_leakage(dataset)
 
 
+@pytest.mark.parametrize("what", KINDS)
+def test_the_rows_of_a_store_are_those_of_its_facts(what: str, tmp_path: Path) -> None:
+    write_store(dataset_of(what), tmp_path / "store")
+    dataset = read_store(tmp_path / "store")
+    for graph in (dataset.train, dataset.facts_of_test):
+        assert "facts_csr" in graph.__dict__
+        expected = RelationalCSR.from_triplets(graph.triplets, graph.num_nodes, graph.num_relations)
+        for column in ("indptr", "source", "relation", "edge", "weight"):
+            mapped, made = getattr(graph.facts_csr, column), getattr(expected, column)
+            assert (mapped is None) == (made is None)
+            if made is not None:
+                np.testing.assert_array_equal(mapped, made)
+                assert mapped.dtype == made.dtype
+        for column in ("indptr", "target", "slot"):
+            np.testing.assert_array_equal(
+                getattr(graph.facts_csr.transpose, column), getattr(expected.transpose, column)
+            )
+
+
+def test_a_store_knows_its_fingerprint_and_what_is_made_of_it_does_not(tmp_path: Path) -> None:
+    dataset = dataset_of("weighted")
+    write_store(dataset, tmp_path / "store")
+    stored = read_store(tmp_path / "store")
+    assert stored.stored is not None
+    assert stored.stored.fingerprint == fingerprint(dataset) == fingerprint(stored)
+    other = dataclasses.replace(stored, test=Triplets.empty())
+    assert fingerprint(other) == fingerprint(dataclasses.replace(dataset, test=Triplets.empty()))
+
+
+def test_names_of_a_store_are_found_without_a_dictionary_of_all(tmp_path: Path) -> None:
+    write_store(dataset_of("weighted"), tmp_path / "store")
+    entities = read_store(tmp_path / "store").train.entities
+    assert [entities.id(name) for name in NAMES] == list(range(len(NAMES)))
+    assert isinstance(entities._ids, SortedIds)
+    assert "nothing" not in entities
+
+
+def test_a_large_store_is_read_only_where_it_is_used(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flipped bit of a small store is found when it is opened, of a large one when it is asked for."""
+    content = bytearray((store / "train/in/edge.npy").read_bytes())
+    content[-1] ^= 1
+    (store / "train/in/edge.npy").write_bytes(content)
+    with pytest.raises(GraphFormatError, match=r"edge\.npy is not what was written"):
+        read_store(store, check=None)
+    monkeypatch.setattr(store_module, "_SMALL", 10)
+    assert len(read_store(store, check=None).train.triplets) == 3
+
+
 def test_another_process_reads_the_same(tmp_path: Path) -> None:
     write_store(dataset_of("weighted"), tmp_path / "store")
     code = (
@@ -177,6 +229,8 @@ FILES = [
     *("test/tail.npy", "test_graph/head.npy", "train/entities/offsets.npy", "train/entities/text.npy"),
     *("train/relations/offsets.npy", "train/entities/labels.json", "train/type_of_entity.npy"),
     *("test_graph/entities/text.npy", "test_graph/type_of_entity.npy", "test_graph_valid/head.npy"),
+    *("train/in/begin.npy", "train/in/edge.npy", "train/in/weight.npy", "test_graph/out/slot.npy"),
+    *("train/out/tail.npy", "train/entities/sorted.npy"),
 ]
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
@@ -265,7 +319,11 @@ def test_edges_of_nodes_that_are_not_there_are_refused(store: Path) -> None:
 def test_they_are_refused_where_no_rows_are_built_too(tmp_path: Path, use: Callable[..., object], number: int) -> None:
     edges = Triplets.of([0, number], [0, 0], [1, 2])
     graph = Graph("g", "knowledge", Vocabulary.of("abc"), Vocabulary.of(["r"], role="relation"), edges)
-    write_store(Dataset("g", graph, Triplets.empty(), Triplets.empty()), tmp_path / "store")
+    with pytest.raises(GraphFormatError, match=f"the head {number}, but there are 3"):
+        write_store(Dataset("g", graph, Triplets.empty(), Triplets.empty()), tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+    (tmp_path / "store").mkdir()
+    fill_store(Dataset("g", graph, Triplets.empty(), Triplets.empty()), tmp_path / "store", rows=False)
     with pytest.raises(GraphFormatError, match=f"the head {number}, but there are 3"):
         use(read_store(tmp_path / "store"), tmp_path / "new")
     assert not (tmp_path / "new").exists()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbfnet.available_memory import available_memory
 from nbfnet.cli.output import print_table, print_text, print_title
 from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import Dataset, Graph
@@ -16,6 +17,8 @@ from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 
 _SHOWN_NAMES = 30
+_CHUNK = 1 << 22  # numbers that are counted at once
+_BYTES_TO_COMPARE = 150  # for each fact, to look for leaks
 
 
 def describe(opened: Graph | Dataset) -> dict[str, Any]:
@@ -43,7 +46,8 @@ def describe(opened: Graph | Dataset) -> dict[str, Any]:
     if homogeneous and isinstance(opened, Graph):
         honest = dataclasses.replace(opened, triplets=without_duplicates(opened))
         document["honest_split"] = {"edges": len(honest.triplets), **_counts(_split_or_whole(honest))}
-    document["leakage"] = dataclasses.asdict(report_leakage(dataset))
+    if _BYTES_TO_COMPARE * len(dataset.train.triplets) <= available_memory():
+        document["leakage"] = dataclasses.asdict(report_leakage(dataset))
     return document
 
 
@@ -60,7 +64,10 @@ def print_description(document: dict[str, Any]) -> None:
         honest = document["honest_split"]
         counts = " / ".join(f"{honest[part]:,}" for part in ("train", "valid", "test"))
         print_text(f"without duplicates and self loops: {honest['edges']:,} edges, split {counts}")
-    _print_leakage(document["leakage"], "the test graph" if "test_graph" in document else "train")
+    if "leakage" in document:
+        _print_leakage(document["leakage"], "the test graph" if "test_graph" in document else "train")
+    else:
+        print_text("leaks were not looked for: comparing all facts would take more memory than there is")
 
 
 def _split_or_whole(graph: Graph, *, paper_split: bool = False) -> Dataset:
@@ -73,8 +80,9 @@ def _split_or_whole(graph: Graph, *, paper_split: bool = False) -> Dataset:
 
 def list_names(dataset: Dataset) -> dict[str, Any]:
     """Relations with how many links each has, train, valid and test together, and types with their entities."""
-    graph = dataset.known_graph
-    names = {"relation_names": _count_names(graph.relations, graph.triplets.relation)}
+    graph = dataset.train
+    parts = [graph.triplets, dataset.valid, *([] if dataset.test_graph else [dataset.test])]
+    names = {"relation_names": _count_names(graph.relations, *(part.relation for part in parts))}
     if graph.types is not None:
         names["type_names"] = _count_names(graph.types.names, graph.types.of_entity)
     return names
@@ -88,9 +96,13 @@ def print_names(document: dict[str, Any]) -> None:
         print_text(f"types of entities: {_listed(document['type_names'])}")
 
 
-def _count_names(names: Vocabulary, numbers: Int32) -> dict[str, int]:
-    """Name -> how often its number is there, the most frequent first; -1 is nothing."""
-    counts = np.bincount(numbers[numbers >= 0], minlength=len(names))
+def _count_names(names: Vocabulary, *parts: Int32) -> dict[str, int]:
+    """Name -> how often its number is there, the most frequent first; -1 is nothing. Parts may be mapped files."""
+    counts = np.zeros(len(names), dtype=np.int64)
+    for part in parts:
+        for begin in range(0, len(part), _CHUNK):
+            numbers = part[begin : begin + _CHUNK]
+            counts += np.bincount(numbers[numbers >= 0], minlength=len(names))
     return {names.label(i): int(counts[i]) for i in np.argsort(-counts, kind="stable").tolist()}
 
 

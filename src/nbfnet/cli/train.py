@@ -124,7 +124,7 @@ def _report_start(run: Run) -> None:
         report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1}{of}")
     else:
         _report_choices(run)
-    for section in ("model", "training"):
+    for section in ("model", "training", *(["sampling"] if config.sampling.hops is not None else [])):
         table = getattr(config, section).model_dump()
         report_note(f"{section}: {', '.join(f'{key} {_plain(value)}' for key, value in table.items())}")
 

@@ -54,7 +54,7 @@ def evaluate_given(
         asked = np.concatenate([links.head, links.tail]), np.concatenate([links.relation, backwards])
         scores = score_in_batches(scorer, *asked, np.concatenate([tails, heads]), batch_size, team, report)
     tail, head = np.split(scores, 2)
-    ranks = LinkRanks(head=_ranks(head), tail=_ranks(tail))
+    ranks = LinkRanks(head=ranks_of(head), tail=ranks_of(tail))
     return RankingResult(
         dataset=dataset.name,
         split=split,
@@ -69,7 +69,8 @@ def evaluate_given(
     )
 
 
-def _ranks(scores: Float64) -> Ranks:
+def ranks_of(scores: Float64) -> Ranks:
+    """The ranks of answers by scores (query, 1 + negative), the answer's first."""
     answer, others = scores[:, :1], scores[:, 1:]
     better, tied = (others > answer).sum(axis=1), (others == answer).sum(axis=1)
     return Ranks(better, tied, np.full(len(scores), others.shape[1], dtype=np.int64))

@@ -53,26 +53,28 @@ class NetworkScorer(Scorer):
     def score_all(self, source: Tensor, relation: Tensor) -> Tensor:
         """Logits (query, node)."""
         device = self.graph.device
-        with self._evaluating():
+        with evaluating(self.network):
             return self.network.score_all(self.graph, source.to(device), relation.to(device), self._backgrounds)
 
     def score(self, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
         """Logits (query, candidate); only what the targets need is computed."""
         device = self.graph.device
-        with self._evaluating():
+        with evaluating(self.network):
             return self.network.score(self.graph, source.to(device), relation.to(device), target.to(device))
 
-    @contextmanager
-    def _evaluating(self) -> Iterator[None]:
-        training = self.network.training
-        if training:  # it visits every module, which takes as long as a small query
-            self.network.eval()
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            if training:
-                self.network.train()
+
+@contextmanager
+def evaluating(network: NeuralBellmanFordNetwork) -> Iterator[None]:
+    """Without gradients, and as a network is when it is not trained."""
+    training = network.training
+    if training:  # it visits every module, which takes as long as a small query
+        network.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        if training:
+            network.train()
 
 
 def score_in_batches(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import errno
 import mmap
 import os
 import shutil
@@ -16,6 +17,9 @@ from pathlib import Path
 import duckdb
 
 from nbfnet.errors import GraphFormatError
+from nbfnet.graph.workspace import current_workspace
+
+_FULL = ("No space left", "Disk quota exceeded", "File too large", "Could not write")  # in what DuckDB says
 
 
 def connect() -> duckdb.DuckDBPyConnection:
@@ -28,8 +32,12 @@ def connect() -> duckdb.DuckDBPyConnection:
         GraphFormatError: there is too little memory to begin with.
     """
     _check_room()
+    config: dict[str, str | bool | int | float | list[str]] = {"temp_directory": str(private_folder())}
+    if (here := current_workspace()) is not None:
+        # The other half is for what is computed of its results.
+        config = {"temp_directory": str(here.folder), "memory_limit": f"{here.memory // 2 >> 20}MiB"}
     try:
-        connection = duckdb.connect(config={"temp_directory": str(private_folder())})
+        connection = duckdb.connect(config=config)
     except (duckdb.OutOfMemoryException, MemoryError):
         raise _too_little_memory("there is not enough memory to read a graph") from None
     with suppress(duckdb.Error):  # in a notebook without ipywidgets DuckDB refuses; progress is then not known
@@ -102,7 +110,15 @@ def execute(
     except duckdb.OutOfMemoryException as error:
         what = f"there is not enough memory for this graph ({str(error).splitlines()[0]})"
         remedy = f"free memory, or room in {tempfile.gettempdir()} (TMPDIR names another place)"
+        if current_workspace() is not None:
+            remedy = "raise --memory-limit, or make room where the store is written"
         raise GraphFormatError(what, remedy=remedy) from None
+    except duckdb.Error as error:
+        here = current_workspace()
+        if here is not None and any(sign in str(error) for sign in _FULL):
+            # Of the operating system, as any other file would give it: the draft of the store is there.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(here.folder)) from None
+        raise
     return connection
 
 

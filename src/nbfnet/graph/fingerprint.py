@@ -15,7 +15,9 @@ from nbfnet.graph.vocabulary import Vocabulary
 
 
 def fingerprint(dataset: Dataset) -> str:
-    """32 hexadecimal digits over every name and every link, with its weight."""
+    """32 hexadecimal digits over every name and every link, with its weight; a store has them written down."""
+    if dataset.stored is not None:
+        return dataset.stored.fingerprint
     digest = hashlib.blake2b(digest_size=16)
 
     def add(array: npt.NDArray[Any]) -> None:

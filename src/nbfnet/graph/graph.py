@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from nbfnet.graph.inverse import with_inverse_count, with_inverses, with_reversals, with_self_loops
@@ -55,6 +56,11 @@ class Graph:
         return self.num_relations if self.kind == "homogeneous" else with_inverse_count(self.num_relations)
 
     @cached_property
+    def facts_csr(self) -> RelationalCSR:
+        """The facts as they are, each one way: what is sampled. A store has it on disk."""
+        return RelationalCSR.from_triplets(self.triplets, self.num_nodes, self.num_relations)
+
+    @cached_property
     def csr(self) -> RelationalCSR:
         """Every fact both ways: with its inverse, or, in an undirected graph, reversed."""
         if self.kind == "homogeneous":
@@ -78,6 +84,14 @@ class Graph:
         )
 
 
+@dataclass(frozen=True)
+class Stored:
+    """Where a dataset was opened from: a store, with the fingerprint that was written into it."""
+
+    folder: Path
+    fingerprint: str
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Links to learn from, to select by and to test on.
@@ -94,6 +108,8 @@ class Dataset:
     split: str = "as given"  # where the split came from, in words
     # Other held-out links of the test graph: they are right answers, but not queries.
     test_graph_valid: Triplets = field(default_factory=Triplets.empty)
+    # Not an argument, so that a dataset that was made of this one, with other links, does not have it.
+    stored: Stored | None = field(default=None, init=False)
 
     @property
     def kind(self) -> Literal["knowledge", "homogeneous", "inductive"]:

@@ -76,7 +76,7 @@ def open_source(
         raise _not_found(source)
     if is_store(path):
         _refuse_options(options, test_graph, source, "a store")
-        return read_store(path, check=True)
+        return read_store(path, check=None)
     if path.is_dir():
         return _open_folder(path, path.resolve().name, None if test_graph is None else Path(test_graph), options)
     if not path.is_file():

@@ -13,9 +13,12 @@ import numpy.typing as npt
 class PackedNames(Sequence[str]):
     """Names as UTF-8 bytes laid end to end; name i is ``bytes[offsets[i]:offsets[i + 1]]``."""
 
-    def __init__(self, offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8]) -> None:
+    def __init__(
+        self, offsets: npt.NDArray[np.int64], text: npt.NDArray[np.uint8], order: npt.NDArray[np.int32] | None = None
+    ) -> None:
         self.offsets = offsets  # (name + 1,)
         self.text = text  # (byte,)
+        self.order = order  # (name,) the names' numbers in the order of their bytes, where that is known
 
     @classmethod
     def pack(cls, names: Iterable[str]) -> PackedNames:
@@ -37,8 +40,11 @@ class PackedNames(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(index)
-        index %= len(self)
-        return self._decode(self.text[self.offsets[index] : self.offsets[index + 1]].tobytes())
+        return self._decode(self.encoded(index % len(self)))
+
+    def encoded(self, index: int) -> bytes:
+        """The UTF-8 bytes of a name."""
+        return self.text[self.offsets[index] : self.offsets[index + 1]].tobytes()
 
     def __iter__(self) -> Iterator[str]:
         text, bounds = self.text.tobytes(), self.offsets.tolist()

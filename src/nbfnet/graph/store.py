@@ -1,30 +1,37 @@
-"""Store: a dataset on disk as flat arrays, opened by memory mapping, written all or not at all."""
+"""Store: a dataset on disk as flat arrays, opened by memory mapping, written all or not at all.
+
+docs/STORE.md has the format.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from tokenize import TokenError  # of an array's header that is damaged
-from typing import IO, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.atomic import new_folder
-from nbfnet.graph.graph import Dataset, EntityTypes, Graph, Kind
+from nbfnet.graph.fact_rows import in_rows, out_rows, row_begins
+from nbfnet.graph.fingerprint import fingerprint
+from nbfnet.graph.graph import Dataset, EntityTypes, Graph, Kind, Stored
+from nbfnet.graph.name_index import sort_names
 from nbfnet.graph.packed_names import NumberedNames, PackedNames
+from nbfnet.graph.relational_csr import RelationalCSR, Transpose
+from nbfnet.graph.store_files import MANIFEST, StoreFiles, check_files, checksum, map_array
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.progress import stage
 from nbfnet.regular_files import is_special
 
 FORMAT = "nbfnet-store"
 VERSION = 1
-MANIFEST = "store.json"
-_ALGORITHM = "blake2b"
-_OPTIONAL = ("weight.npy", "labels.json")  # read where they are
+_MEMORY = 1 << 30  # bytes to make rows in, where nothing else is said
+_SMALL = 32 << 20  # bytes of a store that is compared with its checksums whenever it is opened
+_AT_ONCE = 1 << 20  # numbers of a file that are looked at whenever it is opened
 _EXTRA = "test_graph_valid"  # a part that only stores of inductive datasets may have
 
 
@@ -33,31 +40,62 @@ def is_store(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
+def fingerprint_of(folder: Path) -> str | None:
+    """The fingerprint that is written in a store, which is not opened; None of one that has none.
+
+    Raises:
+        GraphFormatError: the manifest cannot be read.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = manifest.get("fingerprint")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        remedy = "convert the graph again with 'nbfnet data convert'"
+        raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
+    return None if found is None else str(found)
+
+
 def write_store(dataset: Dataset, folder: Path) -> None:
     """Write a dataset as a store; the folder appears complete or not at all."""
     with new_folder(folder) as draft:
         fill_store(dataset, draft)
 
 
-def fill_store(dataset: Dataset, folder: Path) -> None:
-    """Write a dataset's files into a folder that nobody reads yet, each with its checksum in the manifest."""
+def fill_store(dataset: Dataset, folder: Path, *, rows: bool = True, memory: int = _MEMORY) -> None:
+    """Write a dataset's files into a folder that nobody reads yet, each with its checksum in the manifest.
+
+    Args:
+        dataset: its arrays may be mapped files: they are read from the first to the last.
+        folder: of the store.
+        rows: write what is needed to sample the graph too: its facts by tail and by head, and its names sorted.
+        memory: bytes that making the rows may take.
+    """
     manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": dataset.name, "split": dataset.split}
-    files = _Files(folder)
-    manifest["train"] = _write_graph(dataset.train, files, "train")
+    files = StoreFiles(folder)
+    graphs = {"train": dataset.train}
     if dataset.test_graph is not None:
-        manifest["test_graph"] = _write_graph(dataset.test_graph, files, "test_graph", shared_relations=True)
+        graphs["test_graph"] = dataset.test_graph
+    for place, graph in graphs.items():
+        manifest[place] = _write_graph(graph, files, place, shared_relations=place != "train")
+        if rows:
+            _write_rows(graph, files, place, memory)
+            manifest[place]["rows"] = len(graph.triplets)
+            manifest[place]["entities"] |= _write_order(graph.entities, files, f"{place}/entities")
     parts = ["valid", "test"]
     if len(dataset.test_graph_valid):
         manifest[_EXTRA] = len(dataset.test_graph_valid)
         parts.append(_EXTRA)
     for part in parts:
         _write_triplets(getattr(dataset, part), files, part)
+    if rows:
+        with stage("taking the fingerprint"):
+            manifest["fingerprint"] = fingerprint(dataset)
     manifest["files"] = files.written
-    manifest["checksum"] = _checksum(manifest)
+    manifest["checksum"] = checksum(manifest)
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
-def read_store(folder: Path, *, check: bool = False) -> Dataset:
+def read_store(folder: Path, *, check: bool | None = False) -> Dataset:
     """Open a store; its arrays are read from disk as they are used.
 
     The manifest, the readable labels and the sizes of all files are always checked. Numbers without a name are
@@ -66,7 +104,8 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
 
     Args:
         folder: of the store.
-        check: whether to read every file to its end and compare it with its checksum.
+        check: whether to read every file to its end and compare it with its checksum; None does so if that takes no
+            time, because the store is small.
 
     Raises:
         GraphFormatError: the store is damaged; names the file.
@@ -81,7 +120,9 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
             found = f"{manifest.get('format')} version {manifest.get('version')}"
             remedy = "convert the graph again with 'nbfnet data convert'"
             raise GraphFormatError(f"expected {FORMAT} version {VERSION}, got {found}", file=folder, remedy=remedy)
-        _check_files(folder, manifest, content=check)
+        if check is None:
+            check = sum(written["bytes"] for written in manifest.get("files", {}).values()) <= _SMALL
+        check_files(folder, manifest, content=check)
         train = _read_graph(folder / "train", manifest["train"])
         test_graph = None
         if "test_graph" in manifest:
@@ -97,7 +138,10 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
         if check and "files" not in manifest:  # written before stores had checksums
             for names in (train.entities, train.relations, asked.entities):
                 _check_names(names)
-        return Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"], extra)
+        dataset = Dataset(manifest["name"], train, valid, test, test_graph, manifest["split"], extra)
+        if "fingerprint" in manifest:
+            object.__setattr__(dataset, "stored", Stored(folder.resolve(), str(manifest["fingerprint"])))
+        return dataset
     except (
         OSError,
         EOFError,
@@ -113,75 +157,12 @@ def read_store(folder: Path, *, check: bool = False) -> Dataset:
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
 
 
-class _Files:
-    """The files of a store that is being written, with their sizes and checksums."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.written: dict[str, dict[str, Any]] = {}
-
-    def save(self, name: str, array: npt.NDArray[Any]) -> None:
-        self._write(name, lambda stream: np.lib.format.write_array(stream, np.asanyarray(array), allow_pickle=False))
-
-    def save_json(self, name: str, document: object) -> None:
-        self._write(name, lambda stream: stream.write(json.dumps(document).encode()))
-
-    def _write(self, name: str, write: Callable[[Any], object]) -> None:
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        with (self.folder / name).open("wb") as file:
-            stream = _Hashing(file)
-            write(stream)
-        self.written[name] = {"bytes": stream.size, _ALGORITHM: stream.digest.hexdigest()}
-
-
-class _Hashing:
-    """A file to write to that takes the checksum of what is written."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file, self.size, self.digest = file, 0, hashlib.blake2b(digest_size=16)
-
-    def write(self, content: bytes) -> int:
-        self.size += len(content)
-        self.digest.update(content)
-        return self.file.write(content)
-
-
-def _checksum(manifest: dict[str, Any]) -> str:
-    text = json.dumps({key: value for key, value in manifest.items() if key != "checksum"}, sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def _check_files(folder: Path, manifest: dict[str, Any], *, content: bool) -> None:
-    """Compare the manifest and the files with their checksums; of large files only the size, unless all is asked."""
-    if "files" not in manifest and "checksum" not in manifest:
-        return  # written before stores had checksums
-    if manifest.get("checksum") != _checksum(manifest):
-        raise ValueError(f"{MANIFEST} is not what was written")
-    for name, written in manifest["files"].items():
-        if is_special(folder / name):
-            raise ValueError(f"{name} is a pipe or a device, not a file")
-        size = (folder / name).stat().st_size
-        if size != written["bytes"]:
-            raise ValueError(f"{name} has {size:,} bytes, {written['bytes']:,} were written")
-        if content or name.endswith(".json"):
-            with (folder / name).open("rb") as stream:
-                digest = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-            if digest != written[_ALGORITHM]:
-                raise ValueError(f"{name} is not what was written: its checksum is wrong")
-    for name in _OPTIONAL:
-        stray = next(
-            (path for path in folder.rglob(name) if path.relative_to(folder).as_posix() not in manifest["files"]), None
-        )
-        if stray is not None:
-            raise ValueError(f"{stray.relative_to(folder)} was not written with the others")
-
-
 def _check_names(names: Vocabulary) -> None:
     if isinstance(names.names, PackedNames) and len(set(names.names)) < len(names):
         raise ValueError(f"the same name stands for two of its {names.role} numbers")
 
 
-def _write_graph(graph: Graph, files: _Files, place: str, *, shared_relations: bool = False) -> dict[str, Any]:
+def _write_graph(graph: Graph, files: StoreFiles, place: str, *, shared_relations: bool = False) -> dict[str, Any]:
     _write_triplets(graph.triplets, files, place)
     description: dict[str, Any] = {"name": graph.name, "kind": graph.kind}
     description["entities"] = _write_names(graph.entities, files, f"{place}/entities")
@@ -201,14 +182,59 @@ def _read_graph(folder: Path, description: dict[str, Any], *, relations: Vocabul
     entities = _read_names(folder / "entities", description["entities"], "entity")
     types = None
     if "types" in description:
-        of_entity = _load(folder / "type_of_entity.npy", np.int32, len(entities))
+        of_entity = map_array(folder / "type_of_entity.npy", np.int32, len(entities))
         types = EntityTypes(Vocabulary.of(description["types"], role="entity type"), of_entity)
-        if len(of_entity) and not -1 <= of_entity.min() <= of_entity.max() < len(types.names):
+        if 0 < len(of_entity) <= _AT_ONCE and not -1 <= of_entity.min() <= of_entity.max() < len(types.names):
             raise ValueError("type_of_entity.npy has a number that is not that of a type")
-    return Graph(description["name"], description["kind"], entities, relations, _read_triplets(folder), types)
+    graph = Graph(description["name"], description["kind"], entities, relations, _read_triplets(folder), types)
+    if "rows" in description:
+        graph.__dict__["facts_csr"] = _read_rows(folder, graph, description["rows"])
+    return graph
 
 
-def _write_triplets(triplets: Triplets, files: _Files, place: str) -> None:
+def _write_rows(graph: Graph, files: StoreFiles, place: str, memory: int) -> None:
+    """The facts by tail (in) and by head (out), as ``Graph.facts_csr`` has them, each column in a file of its own."""
+    facts, count = graph.triplets, len(graph.triplets)
+    facts.check(graph.num_nodes, graph.num_relations)
+    columns: dict[str, type[np.generic]] = {"head": np.int32, "relation": np.int32, "edge": np.int64}
+    if facts.weight is not None:
+        columns["weight"] = np.float64
+    with stage("sorting facts by tail"):
+        begin = row_begins(facts.tail, graph.num_nodes)
+        files.save(f"{place}/in/begin.npy", begin)
+        files.save_columns(f"{place}/in", columns, count, in_rows(facts, begin, memory))
+    with stage("sorting facts by head"):
+        out_begin = row_begins(facts.head, graph.num_nodes)
+        files.save(f"{place}/out/begin.npy", out_begin)
+        head = map_array(files.folder / place / "in" / "head.npy", np.int32, count)
+        found = out_rows(head, begin, out_begin, memory)
+        files.save_columns(f"{place}/out", {"tail": np.int32, "slot": np.int64}, count, found)
+
+
+def _read_rows(folder: Path, graph: Graph, count: int) -> RelationalCSR:
+    """The rows of a graph as they were written; where they lead is looked at by whoever follows them."""
+
+    def begins(place: str) -> npt.NDArray[np.int64]:
+        begin = map_array(folder / place / "begin.npy", np.int64, graph.num_nodes + 1)
+        if begin[0] != 0 or begin[-1] != count:
+            raise ValueError(f"{folder.name}/{place}/begin.npy does not lead from 0 to {count}")
+        return begin
+
+    if count != len(graph.triplets):
+        raise ValueError(f"{folder.name} has rows of {count:,} facts, and {len(graph.triplets):,} facts")
+    head, relation = (map_array(folder / "in" / f"{column}.npy", np.int32, count) for column in ("head", "relation"))
+    edge = map_array(folder / "in" / "edge.npy", np.int64, count)
+    weight = None if graph.triplets.weight is None else map_array(folder / "in" / "weight.npy", np.float64, count)
+    csr = RelationalCSR(graph.num_nodes, graph.num_relations, begins("in"), head, relation, edge, weight)
+    tail, slot = (
+        map_array(folder / "out" / "tail.npy", np.int32, count),
+        map_array(folder / "out" / "slot.npy", np.int64, count),
+    )
+    csr.__dict__["transpose"] = Transpose(begins("out"), tail, slot)  # what the property would compute
+    return csr
+
+
+def _write_triplets(triplets: Triplets, files: StoreFiles, place: str) -> None:
     for column in ("head", "relation", "tail", "weight"):
         array = getattr(triplets, column)
         if array is not None:
@@ -216,24 +242,13 @@ def _write_triplets(triplets: Triplets, files: _Files, place: str) -> None:
 
 
 def _read_triplets(folder: Path) -> Triplets:
-    head = _load(folder / "head.npy", np.int32)
-    relation, tail = (_load(folder / f"{column}.npy", np.int32, len(head)) for column in ("relation", "tail"))
+    head = map_array(folder / "head.npy", np.int32)
+    relation, tail = (map_array(folder / f"{column}.npy", np.int32, len(head)) for column in ("relation", "tail"))
     weight = folder / "weight.npy"
-    return Triplets(head, relation, tail, _load(weight, np.float64, len(head)) if weight.exists() else None)
+    return Triplets(head, relation, tail, map_array(weight, np.float64, len(head)) if weight.exists() else None)
 
 
-def _load(file: Path, dtype: type[np.generic], length: int | None = None) -> npt.NDArray[Any]:
-    """Map an array, which must be of the type and length that it was written with."""
-    if is_special(file):
-        raise ValueError(f"{file.name} is a pipe or a device")
-    array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    if array.dtype != dtype or array.ndim != 1 or length not in (None, len(array)):
-        wanted = "" if length is None else f"{length} "
-        raise ValueError(f"{file.name} has {array.dtype} of shape {array.shape}, expected {wanted}{dtype.__name__}")
-    return array
-
-
-def _write_names(vocabulary: Vocabulary, files: _Files, place: str) -> dict[str, Any]:
+def _write_names(vocabulary: Vocabulary, files: StoreFiles, place: str) -> dict[str, Any]:
     if vocabulary.labels:
         files.save_json(f"{place}/labels.json", vocabulary.labels)
     if isinstance(vocabulary.names, NumberedNames):
@@ -250,8 +265,18 @@ def _read_names(folder: Path, description: dict[str, Any], role: str) -> Vocabul
     known = json.loads(labels.read_text(encoding="utf-8")) if labels.exists() else None
     if "numbered" in description:
         return Vocabulary(NumberedNames(int(description["numbered"])), role=role, labels=known)
-    offsets = _load(folder / "offsets.npy", np.int64, description["named"] + 1)
-    if offsets[0] != 0 or (np.diff(offsets) < 0).any():
+    offsets = map_array(folder / "offsets.npy", np.int64, description["named"] + 1)
+    if offsets[0] != 0 or (len(offsets) <= _AT_ONCE and (np.diff(offsets) < 0).any()):
         raise ValueError(f"{folder.parent.name}/{folder.name}/offsets.npy falls")
-    text = _load(folder / "text.npy", np.uint8, int(offsets[-1]))
-    return Vocabulary(PackedNames(offsets, text), role=role, labels=known)
+    text = map_array(folder / "text.npy", np.uint8, int(offsets[-1]))
+    order = map_array(folder / "sorted.npy", np.int32, description["named"]) if description.get("sorted") else None
+    return Vocabulary(PackedNames(offsets, text, order), role=role, labels=known)
+
+
+def _write_order(vocabulary: Vocabulary, files: StoreFiles, place: str) -> dict[str, Any]:
+    if isinstance(vocabulary.names, NumberedNames):
+        return {}
+    with stage("sorting names"):
+        order = vocabulary.names.order
+        files.save(f"{place}/sorted.npy", sort_names(vocabulary.names) if order is None else order)
+    return {"sorted": True}

@@ -11,7 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nbfnet.errors import GraphFormatError, UnknownNameError
+from nbfnet.graph.name_index import SortedIds
 from nbfnet.graph.packed_names import NumberedIds, NumberedNames, PackedNames
+
+_MANY = 1_000_000  # names: more are not searched for a misspelt one
+_NEAR = 200
 
 
 class Vocabulary(Sequence[str]):
@@ -77,7 +81,7 @@ class Vocabulary(Sequence[str]):
         if found is not None:
             return found
         if name not in self._owners:
-            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners], self._listed)
+            raise UnknownNameError(self.role, name, [*self._near(name), *self._owners], self._listed)
         return self._only(name, self._owners[name])
 
     def find(self, name: str) -> int:
@@ -93,7 +97,8 @@ class Vocabulary(Sequence[str]):
         if self.knows(name):
             return self.id(name)
         if name not in self._short_forms:
-            raise UnknownNameError(self.role, name, [*self._spelt, *self._owners, *self._short_forms], self._listed)
+            known = [*self._near(name), *self._owners, *self._short_forms]
+            raise UnknownNameError(self.role, name, known, self._listed)
         return self._only(name, self._short_forms[name])
 
     def ids(self, names: Iterable[str]) -> npt.NDArray[np.int32]:
@@ -116,8 +121,17 @@ class Vocabulary(Sequence[str]):
 
     @property
     def _spelt(self) -> Sequence[str]:
-        """The names that can be misspelt: no number is a misspelling of another."""
-        return () if isinstance(self.names, NumberedNames) else self.names
+        """The names that can be misspelt: no number is a misspelling of another. Of very many, none is looked at."""
+        return () if isinstance(self.names, NumberedNames) or self._is_large else self.names
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether looking at all names would take long, and there is an index that makes it needless."""
+        return isinstance(self._ids, SortedIds) and len(self) > _MANY
+
+    def _near(self, name: str) -> Sequence[str]:
+        """The names that a misspelt one may mean; of very many, those that begin in the same way."""
+        return self._ids.around(name, _NEAR) if self._is_large and isinstance(self._ids, SortedIds) else self._spelt
 
     @property
     def _listed(self) -> Sequence[str]:
@@ -128,6 +142,8 @@ class Vocabulary(Sequence[str]):
     def _ids(self) -> Mapping[str, int]:
         if isinstance(self.names, NumberedNames):
             return NumberedIds(len(self.names))
+        if isinstance(self.names, PackedNames) and self.names.order is not None:
+            return SortedIds(self.names, self.names.order)
         return {name: index for index, name in enumerate(self.names)}
 
     @cached_property

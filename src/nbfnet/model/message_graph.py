@@ -18,8 +18,11 @@ from nbfnet.operators.pna import degree_scale
 class MessageGraph:
     """A RelationalCSR for a network: E(v) by row, each edge with its source and its relation."""
 
-    def __init__(self, csr: RelationalCSR, device: torch.device | str = "cpu") -> None:
-        self.csr = csr
+    def __init__(
+        self, csr: RelationalCSR, device: torch.device | str = "cpu", *, mean_log_degree: float | None = None
+    ) -> None:
+        """``mean_log_degree`` is that of the whole graph where these are the edges of a sample."""
+        self.csr, self._mean_log_degree = csr, mean_log_degree
         self.device = torch.device(device)
         self.indptr = torch.from_numpy(csr.indptr).to(self.device)  # (node + 1,)
         self.source_index = torch.from_numpy(csr.source).to(self.device)  # (edge,)
@@ -39,7 +42,7 @@ class MessageGraph:
     def scale(self, dtype: torch.dtype) -> Tensor:
         """s_v = log(degree_v + 1) / mean of log(degree + 1), (node,)."""
         if dtype not in self._scales:
-            self._scales[dtype] = degree_scale(self.indptr.diff(), dtype)
+            self._scales[dtype] = degree_scale(self.indptr.diff(), dtype, self._mean_log_degree)
         return self._scales[dtype]
 
     @cached_property

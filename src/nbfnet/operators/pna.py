@@ -61,8 +61,11 @@ class PNAAggregate(Aggregate):
         return plain + scale[:, None] * amplified + attenuated / scale.clamp(min=LEAST_SCALE)[:, None]
 
 
-def degree_scale(degree: Tensor, dtype: torch.dtype) -> Tensor:
-    """s_v = log(degree_v + 1) / mean over nodes of log(degree + 1), (node,); 1 where no node has an edge."""
+def degree_scale(degree: Tensor, dtype: torch.dtype, mean_log_degree: float | None = None) -> Tensor:
+    """s_v = log(degree_v + 1) / mean over nodes of log(degree + 1), (node,); 1 where no node has an edge.
+
+    ``mean_log_degree`` is that mean where the nodes are only some of the graph's.
+    """
     log_degree = degree.to(torch.float64).log1p()
-    mean = log_degree.mean()
+    mean = log_degree.mean() if mean_log_degree is None else log_degree.new_tensor(mean_log_degree)
     return torch.where(mean > 0, log_degree / mean, torch.ones_like(log_degree)).to(dtype)

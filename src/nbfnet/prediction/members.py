@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from nbfnet.errors import EvaluationError
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.atomic import alone_in
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.prediction.calibration import Calibration, calibrate_together
 from nbfnet.prediction.new_facts import on_known_relations
 from nbfnet.prediction.predictor import Member, Predictor
+from nbfnet.prediction.sampled_predictor import SampledPredictor
+from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.start import device_of
 
@@ -19,11 +22,19 @@ def make_predictor(graph: Graph, runs: Sequence[RunFolder], learned: Sequence[Da
     """The networks of some runs on a graph.
 
     Raises:
-        EvaluationError: the graph has a relation that a network never saw.
+        EvaluationError: the graph has a relation that a network never saw, or only some of them sample it.
+        NotEnoughMemoryError: the graph is too large to be used whole.
     """
     device = device_of(runs[0].config())
+    check_memory(graph, runs[0].config(), "asking on")
     members = [_member(graph, run, dataset, device) for run, dataset in zip(runs, learned, strict=True)]
-    return Predictor(graph, members, device)
+    sampling = [run.config().sampling for run in runs]
+    if all(how.hops is None for how in sampling):
+        return Predictor(graph, members, device)
+    if any(how.hops is None for how in sampling):
+        raise EvaluationError("one run samples its graph and another does not: ask them one by one")
+    held_out = (learned[0].valid, learned[0].test) if graph is learned[0].train else ()
+    return SampledPredictor(graph, members, sampling, device, held_out)
 
 
 def calibration_of(run: RunFolder, epoch: float) -> Calibration:
@@ -39,6 +50,8 @@ def calibrate_run(run: RunFolder, *datasets: Dataset) -> None:
     Not where another process has resumed the training meanwhile: it has a better network to calibrate.
     """
     device = run.config().training.device
+    if run.config().sampling.hops is not None:
+        return  # its best candidates would have to be found among all entities
     network, epoch = run.network_and_epoch(datasets[0], device)
     asked = [(NetworkScorer(network, dataset.train.message_csr, device), dataset) for dataset in datasets]
     document = calibrate_together(asked).to_dict()

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from nbfnet.errors import QueryError
-from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.evaluation.scorer import NetworkScorer, Scorer
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import base, invert, is_inverse
 from nbfnet.graph.triplets import Float64, Int32, Int64
@@ -67,9 +67,10 @@ class Predictor:
         """
         assert members
         self.graph, self.members, self._device = graph, tuple(members), device
-        self._scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]
-        for scorer in self._scorers:
+        scorers = [NetworkScorer(member.network, member.graph.message_csr, device) for member in members]
+        for scorer in scorers:
             scorer.keep_backgrounds(background_bytes // len(members))
+        self._scorers: Sequence[Scorer] = scorers
         self._relation = [member.graph.relations.ids(graph.relations) for member in members]  # (relation,) of each
         self._known = KnownAnswers.of(graph, graph.triplets)
         self._has_loops = has_self_loops(graph)

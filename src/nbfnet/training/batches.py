@@ -7,20 +7,24 @@ epoch, batch), so an interrupted training resumes exactly as it would have conti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.config import TrainingConfig
-from nbfnet.errors import TrainingError
+from nbfnet.config import SamplingConfig, TrainingConfig
+from nbfnet.errors import ConfigError, TrainingError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.sampling.fitting_negatives import FittingNegatives
 from nbfnet.sampling.known_answers import KnownAnswers
 from nbfnet.sampling.negatives import PairNegatives, StrictNegatives
+from nbfnet.sampling.query_sampler import QuerySampler, SampledQueries
+from nbfnet.sampling.row_answers import RowAnswers
 from nbfnet.sampling.sorted_keys import number_in_runs
 
 
@@ -33,13 +37,17 @@ class Batch:
     target: Int32  # (query, candidate)
     links: int
     graph: int = 0  # which of the graphs that are learned together it is of
+    sample: SampledQueries | None = None  # the part of the graph that they are asked on, where it is not all of it
 
     def take(self, links: slice) -> Batch:
         """The queries of some of the links."""
         per_link = len(self.source) // self.links
         rows = slice(links.start * per_link, links.stop * per_link)
+        sample = self.sample
+        if sample is not None:  # the others' parts of it are not connected with these
+            sample = replace(sample, source=sample.source[rows], target=sample.target[rows])
         count = links.stop - links.start
-        return Batch(self.source[rows], self.relation[rows], self.target[rows], count, self.graph)
+        return Batch(self.source[rows], self.relation[rows], self.target[rows], count, self.graph, sample)
 
 
 class Batches(Protocol):
@@ -139,6 +147,74 @@ class LinkBatches(Batches):
         return self._negatives.count_allowed(source, relation, answer) > 0
 
 
+class SampledBatches(Batches):
+    """Large knowledge graphs: as ``LinkBatches``, each batch with the sample that it is asked on.
+
+    Known answers are read off the rows of each source, and types are not looked at.
+    """
+
+    def __init__(self, graph: Graph, config: TrainingConfig, sampling: SamplingConfig) -> None:
+        assert sampling.hops is not None
+        self._facts, self._num_relations, self._count = graph.triplets, graph.num_relations, config.negatives
+        self._answers = RowAnswers(graph)
+        self._sampler = QuerySampler(graph, sampling.hops, sampling.neighbours, config.hiding)
+        self.num_links = len(graph.triplets)
+
+    def make(self, links: Int64, generator: np.random.Generator) -> Batch:
+        """One query for each link."""
+        asked = self._facts.take(links)
+        heads = len(links) // 2 + (len(links) % 2 and int(generator.integers(2)))
+        backwards = np.arange(len(links)) >= len(links) - heads
+        source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
+        relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
+        negatives = self._answers.draw_others(source, relation, answer, self._count, generator)
+        target = np.concatenate([answer[:, None], negatives], axis=1)
+        sample = self._sampler.sample(source, relation, target, seed=int(generator.integers(2**63)))
+        return Batch(source, relation, target, len(links), sample=sample)
+
+
+class SampledEpochs(Epochs):
+    """Epochs whose next batch is made while this one is computed; of very many links only those asked are drawn."""
+
+    def __init__(self, batches: Batches, config: TrainingConfig) -> None:
+        super().__init__(batches, config)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="sampling")
+        self._next: tuple[tuple[int, int], Future[Batch]] | None = None
+        self._drawing = Lock()
+
+    def batch(self, epoch: int, number: int) -> Batch:
+        """The batch ``number`` < ``length`` of an epoch, both from 0."""
+        ahead, self._next = self._next, None
+        batch = ahead[1].result() if ahead is not None and ahead[0] == (epoch, number) else self._make(epoch, number)
+        following = (epoch, number + 1) if number + 1 < self.length else (epoch + 1, 0)
+        self._next = following, self._worker.submit(self._make, *following)
+        return batch
+
+    def _make(self, epoch: int, number: int) -> Batch:
+        with self._drawing:  # the next batch may be one of the next epoch
+            if self._order[0] != epoch:
+                generator, asked = np.random.default_rng([self._seed, epoch]), self.length * self._size
+                order = generator.choice(self.num_links, size=min(asked, self.num_links), replace=False)
+                self._order = epoch, order
+            order = self._order[1]
+        links = order[number * self._size : (number + 1) * self._size]
+        return self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
+
+
+def check_sampling(graph: Graph, config: TrainingConfig) -> None:
+    """Refuse what sampling is not for.
+
+    Raises:
+        ConfigError: says what.
+    """
+    if graph.kind == "homogeneous":
+        raise ConfigError("sampling.hops: only a knowledge graph can be sampled, and this graph is homogeneous")
+    if config.loss == "softmax":
+        raise ConfigError("sampling.hops: the softmax loss needs every entity's score; use training.loss = 'binary'")
+    if config.hours is not None:
+        raise ConfigError("sampling.hops: a budget of training.hours cannot be planned; state training.epochs instead")
+
+
 class PairBatches(Batches):
     """Homogeneous graphs: each edge against n random pairs without an edge, every pair a query of its own."""
 
@@ -163,20 +239,26 @@ class PairBatches(Batches):
         return Batch(source, np.zeros_like(source), target, len(links))
 
 
-def make_batches(graph: Graph, config: TrainingConfig) -> Epochs:
-    """The batches of a graph's facts.
+def make_batches(graph: Graph, config: TrainingConfig, sampling: SamplingConfig | None = None) -> Epochs:
+    """The batches of a graph's facts, each with a sample of the graph if the configuration says so.
 
     Raises:
         TrainingError: there is nothing to learn from.
+        ConfigError: the graph, or the loss, cannot be sampled.
     """
     if not len(graph.triplets):
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
+    if sampling is not None and sampling.hops is not None:
+        check_sampling(graph, config)
+        return SampledEpochs(SampledBatches(graph, config, sampling), config)
     kind = PairBatches if graph.kind == "homogeneous" else LinkBatches
     negatives = 0 if config.loss == "softmax" else config.negatives  # or all that are not known are candidates
     return Epochs(kind(graph, negatives, round(config.hard_negatives * negatives)), config)
 
 
-def mix_batches(graphs: Sequence[Graph], config: TrainingConfig) -> Epochs | MixedEpochs:
+def mix_batches(
+    graphs: Sequence[Graph], config: TrainingConfig, sampling: SamplingConfig | None = None
+) -> Epochs | MixedEpochs:
     """The batches of the facts of one graph, or of several in proportion to their facts.
 
     ``training.batches_per_epoch`` is the most of each graph, so that a large one does not crowd out the others.
@@ -184,5 +266,5 @@ def mix_batches(graphs: Sequence[Graph], config: TrainingConfig) -> Epochs | Mix
     Raises:
         TrainingError: there is nothing to learn from.
     """
-    parts = [make_batches(graph, config) for graph in graphs]
+    parts = [make_batches(graph, config, sampling) for graph in graphs]
     return parts[0] if len(parts) == 1 else MixedEpochs(parts, config.seed)

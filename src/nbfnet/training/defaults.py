@@ -16,6 +16,9 @@ _MANY_RELATIONS, _FACTS_PER_RELATION = 30, 20
 _FEW_JOINED = 0.05  # of the valid links
 _PATIENCE, _TELLING = 5, 50  # validations, of so many links at least: fewer do not tell when to stop
 _STEPS_OF_EPOCH = 64  # at least, unless that makes batches smaller than eight
+_MOST_BATCHES = 2_000  # of an epoch, where the graph is sampled
+_VALIDATED = 500  # valid links, where the graph is sampled
+_MANY_FACTS = 20_000_000  # more are not sorted to look at the ends of valid links
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 
 
@@ -42,6 +45,8 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
 
     ``stated`` is what the user configured: a wide or deep network leaves room for fewer queries, a budget is planned.
     """
+    if stated.sampling.hops is not None and dataset.kind != "homogeneous":
+        return _for_samples(dataset)
     chosen = [_batch_size(dataset, stated.model)]
     if stated.model.kind != "nbfnet":
         chosen.append(Choice("model.layers", 3, "rules of up to three atoms can be read"))
@@ -66,6 +71,20 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     return [*chosen, _hiding(dataset)]
 
 
+def _for_samples(dataset: Dataset) -> list[Choice]:
+    """Choices for a graph that is sampled: none of them looks at all facts together."""
+    facts, valid = len(dataset.train.triplets), len(dataset.valid)
+    size = max(1, min(16, facts // _STEPS_OF_EPOCH))
+    chosen = [Choice("training.batch_size", size, "every query has a sample of its own")]
+    if facts > _MOST_BATCHES * size:
+        why = f"{facts:,} facts are too many to ask all before a validation"
+        chosen.append(Choice("training.batches_per_epoch", _MOST_BATCHES, why))
+    if valid > _VALIDATED:
+        why = f"of {valid:,} valid links, each against drawn candidates"
+        chosen.append(Choice("training.validation_sample", _VALIDATED, why))
+    return [*chosen, *_edges(dataset.train), _hiding(dataset)]
+
+
 def _edges(graph: Graph) -> list[Choice]:
     relations, facts = graph.num_relations, len(graph.triplets)
     found = f"{relations:,} relations with {facts / max(1, relations):,.0f} facts each on average"
@@ -86,10 +105,21 @@ def _hiding(dataset: Dataset) -> Choice:
     graph = dataset.train
     if not len(dataset.valid):
         return Choice("training.hiding", "triplet", "there are no valid links to look at")
-    joined = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
-    share = float(joined.mean())
+    if len(graph.triplets) > _MANY_FACTS:
+        few = dataset.valid.take(np.arange(min(len(dataset.valid), _VALIDATED)))
+        ends = zip(few.head.tolist(), few.tail.tolist(), strict=True)
+        share = float(np.mean([_are_joined(graph, u, v) for u, v in ends]))
+    else:
+        joined = np.isin(dataset.valid.pairs(graph.num_nodes), graph.triplets.pairs(graph.num_nodes))
+        share = float(joined.mean())
     why = f"other facts join the ends of {share:.0%} of the valid links"
     return Choice("training.hiding", "pair" if share < _FEW_JOINED else "triplet", why)
+
+
+def _are_joined(graph: Graph, u: int, v: int) -> bool:
+    """Whether a fact joins two entities, in any direction; only their own facts are looked at."""
+    rows = graph.facts_csr.indptr, graph.facts_csr.source
+    return any(b in rows[1][rows[0][a] : rows[0][a + 1]] for a, b in ((u, v), (v, u)))
 
 
 def _batch_size(dataset: Dataset, model: ModelConfig) -> Choice:

@@ -92,7 +92,7 @@ class _Training:
         self.begun = time.monotonic()
         self.folder, self.dataset, self.config, self.team = folder, datasets[0], config.training, team
         self.listener = listener
-        self.validation = Validation(held_out or datasets, self.config.device, team)
+        self.validation = Validation(held_out or datasets, self.config.device, team, config.sampling)
         graphs = [dataset.train for dataset in datasets]
         self.network = folder.network(self.dataset, self.config.device)  # the first one, or a checkpoint replaces it
         self.optimization = Optimization(self.network, graphs, self.config, team)
@@ -106,7 +106,7 @@ class _Training:
         )
         if average is not None:
             average.steps = self.progress.step
-        self.epochs = mix_batches(graphs, self.config)
+        self.epochs = mix_batches(graphs, self.config, config.sampling)
         self.log = Log(folder.path, self.progress.log_bytes) if team.leads else None
         # The batches of an epoch after which there is a validation.
         validations = min(self.config.validations_per_epoch, self.epochs.length)

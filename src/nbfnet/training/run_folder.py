@@ -2,7 +2,8 @@
 
     manifest.json           format version, configuration, graph, metrics
     model.safetensors       the parameters with the best validation metric
-    data/                   the graph it learned from, with its names and its valid and test links: a store
+    data/                   the graph it learned from, with its names and its valid and test links: a store; a run that
+                            samples a store has none, and refers to that by its fingerprint
     log.jsonl               one line for each validation
     checkpoint.safetensors  parameters, Adam's moments and counters, to resume from
 
@@ -13,10 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,14 +31,14 @@ from nbfnet.errors import NbfnetError, RunFolderError
 from nbfnet.graph.atomic import new_folder, replacing
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset
-from nbfnet.graph.store import fill_store, read_store
+from nbfnet.graph.store import fill_store, fingerprint_of, is_store, read_store
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.strict_json import strict_json
 from nbfnet.training.checkpoint import pack_tensors, read_tensors, write_error, write_tensors
 
 MAY_CHANGE = {"epochs", "patience", "checkpoint_minutes", "device"}  # what --resume may change
 FORMAT, VERSION = "nbfnet-run", 1
-_SIGNED = ("config", "calibration")
+_SIGNED = ("config", "calibration", "store")
 MANIFEST, MODEL, DATA = "manifest.json", "model.safetensors", "data"
 UNIVERSAL, SHIPPED = "universal", Path(__file__).parents[1] / "universal"
 _NOT_A_RUN, _RESTORE = "give a folder that 'nbfnet train' wrote", "restore it from a copy, or train again"
@@ -62,6 +65,11 @@ class _Calibration(BaseModel):
         return self
 
 
+class _Reference(BaseModel):
+    folder: str
+    fingerprint: str
+
+
 class _Manifest(BaseModel):
     """What a manifest must have; a network that was never validated has no metrics."""
 
@@ -69,6 +77,7 @@ class _Manifest(BaseModel):
     config: dict[str, Any]
     metrics: _Best | Annotated[dict[str, Any], Field(max_length=0)]
     calibration: _Calibration | None = None
+    store: _Reference | None = None  # instead of data/
 
 
 @dataclass(frozen=True)
@@ -91,8 +100,9 @@ class RunFolder:
     ) -> RunFolder:
         """A new folder with a network, or a freshly initialized one; it appears complete or not at all.
 
-        ``learned`` holds more entries of the manifest: the graphs of a pre-training. ``origin`` says where it comes
-        from: the source that was named, the command.
+        It holds a copy of its data, or, where a store is sampled, refers to that. ``learned`` holds more entries of the
+        manifest: the graphs of a pre-training. ``origin`` says where it comes from: the source that was named, the
+        command.
 
         Raises:
             GraphFormatError: the folder exists already, or cannot be written.
@@ -119,10 +129,14 @@ class RunFolder:
         first = initial_network(config, dataset) if network is None else network
         given = [] if network is None else [pack_tensors(network.state_dict(), {})]
         manifest["id"] = _id(manifest["dataset"]["fingerprint"], config, learned, given)
+        if config.sampling.hops is not None and dataset.stored is not None:
+            manifest["store"] = {"folder": str(dataset.stored.folder), "fingerprint": dataset.stored.fingerprint}
+            manifest["vocabulary"] = str(dataset.stored.folder / "train")
         _sign(manifest)
         with new_folder(path) as draft:
-            fill_store(dataset, draft / DATA)
-            manifest["data"] = _stamp(draft / DATA)
+            if "store" not in manifest:
+                fill_store(dataset, draft / DATA, rows=False)
+                manifest["data"] = _stamp(draft / DATA)
             description = {"epoch": 0, "training": manifest["id"]}
             (draft / MODEL).write_bytes(pack_tensors(first.state_dict(), description))
             _write_json(draft / MANIFEST, manifest)
@@ -170,6 +184,8 @@ class RunFolder:
 
     def dataset(self) -> Dataset:
         """The graph it learned from, and its links; all of it is read only if its files were touched since."""
+        if (store := self.manifest.get("store")) is not None:
+            return self._referred(str(store["folder"]), str(store["fingerprint"]))
         try:
             dataset = read_store(self.path / DATA)
             if self.manifest.get("data") == _stamp(self.path / DATA):
@@ -183,6 +199,22 @@ class RunFolder:
             what = str(error).partition("\n")[0].removeprefix(f"{self.path / DATA}: ")
             raise RunFolderError(self.path / DATA, what, _RESTORE) from None
         return dataset
+
+    def _referred(self, folder: str, wanted: str) -> Dataset:
+        """The store that it refers to: where it was, beside the run, or in a folder that NBFNET_STORES names."""
+        others = [self.path.resolve().parent, *map(Path, filter(None, os.environ.get("NBFNET_STORES", "").split(":")))]
+        beside = (place for other in others if other.is_dir() for place in sorted(other.iterdir()))
+        for place in chain([Path(folder)], beside):
+            try:
+                if is_store(place) and fingerprint_of(place) == wanted:
+                    return read_store(place)
+            except (NbfnetError, OSError):
+                continue
+        raise RunFolderError(
+            self.path,
+            f"it refers to the store {folder} with the fingerprint {wanted}, which is not there",
+            "put the store back or beside the run, or name the folder that has it in NBFNET_STORES",
+        )
 
     def network(self, dataset: Dataset, device: str = "cpu") -> NeuralBellmanFordNetwork:
         """The best network so far."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from nbfnet.config import Config, make_config
@@ -23,6 +24,7 @@ from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
 from nbfnet.training.log import read_log
+from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
 
 
@@ -148,7 +150,8 @@ def changed_keys(before: Config, after: Config) -> list[str]:
     # The steps taken so far had learning rates for a number of epochs.
     planned = {"epochs"} if before.training.schedule != "constant" else set()
     training = [f"training.{key}" for key in old if old[key] != new[key] and key not in MAY_CHANGE - planned]
-    return [*training, *(["model"] if before.model != after.model else [])]
+    tables = [name for name in ("model", "sampling") if getattr(before, name) != getattr(after, name)]
+    return [*training, *tables]
 
 
 def check_device(device: str) -> None:
@@ -184,16 +187,23 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
 
     Raises:
         TrainingError: names what is missing.
+        NotEnoughMemoryError: the graph is too large to be used whole.
         DatasetError: a homogeneous graph has too few pairs without an edge.
     """
     graph = dataset.train
+    check_memory(graph, config, "training on")
     if not len(graph.triplets):
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
     if graph.num_nodes < 2:
         raise TrainingError(f"{graph.name}: it has a single entity, so there is nothing to tell apart")
+    graph.triplets.check(graph.num_nodes, graph.num_relations)
     _check_relations(graph, "valid", dataset.valid, graph.entities)
     _check_relations(graph, "test", dataset.test, dataset.facts_of_test.entities)
-    make_batches(graph, config.training)
+    if config.sampling.hops is not None and config.model.edges == "relational":
+        raise ConfigError(
+            "sampling.hops: relational edges need the relations of the whole graph; use other model.edges"
+        )
+    make_batches(graph, config.training, config.sampling)
     if dataset.kind == "homogeneous":
         if config.training.loss == "softmax":
             raise ConfigError(
@@ -203,8 +213,16 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
         negative_pairs(dataset, "valid", len(dataset.valid), seed=0)
 
 
+def _have_facts(graph: Graph) -> npt.NDArray[np.bool_]:
+    """(relation,) whether a relation has a training fact; some facts at a time, as they may be mapped from a file."""
+    found = np.zeros(graph.num_relations, dtype=np.bool_)
+    for begin in range(0, len(graph.triplets), 1 << 22):
+        found[graph.triplets.relation[begin : begin + (1 << 22)]] = True
+    return found
+
+
 def _check_relations(graph: Graph, part: str, links: Triplets, entities: Vocabulary) -> None:
-    known = np.isin(links.relation, graph.triplets.relation)
+    known = _have_facts(graph)[links.relation]
     if not known.all():
         unknown = sorted({graph.relations.label(r) for r in links.relation[~known].tolist()})
         shown = ", ".join(repr(name) for name in unknown[:5]) + (", ..." if len(unknown) > 5 else "")

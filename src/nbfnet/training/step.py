@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -60,7 +62,7 @@ class Optimization:
         self.network, self.config, self.team = network, config, team
         self.optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
         self.average = MovingAverage(network, config.average) if config.average else None
-        self._edges = [QueryEdges(each.message_csr, each.kind, config.hiding) for each in graphs]
+        self._graphs = graphs
         self._candidates = [Candidates(each) for each in graphs] if config.loss == "softmax" else None
 
     def compute_gradients(self, batch: Batch) -> float:
@@ -92,14 +94,25 @@ class Optimization:
         """The network to validate and to keep: the moving average of the trained one, if there is one."""
         return self.network if self.average is None else self.average.network
 
+    @cached_property
+    def _edges(self) -> list[QueryEdges]:
+        """Finds the edges to hide of each graph; samples come without them."""
+        return [QueryEdges(graph.message_csr, graph.kind, self.config.hiding) for graph in self._graphs]
+
     def _loss(self, batch: Batch) -> Tensor:
         """This process's share of the batch's mean loss."""
-        edges = self._edges[batch.graph]
-        csr = edges.csr.hide(edges.slots(batch.source, batch.relation, batch.target))
         own = batch.take(self.team.share(batch.links))
+        if own.sample is None:
+            edges = self._edges[batch.graph]
+            csr = edges.csr.hide(edges.slots(batch.source, batch.relation, batch.target))
         if not own.links:
             return torch.zeros((), device=self.config.device)
-        graph = MessageGraph(csr, self.config.device)
+        if own.sample is None:
+            graph = MessageGraph(csr, self.config.device)
+        else:
+            sample = own.sample
+            graph = MessageGraph(sample.csr, self.config.device, mean_log_degree=sample.mean_log_degree)
+            own = replace(own, source=sample.source, target=sample.target)
         return self._mean_loss(graph, own) * (own.links / batch.links)
 
     def _mean_loss(self, graph: MessageGraph, batch: Batch) -> Tensor:

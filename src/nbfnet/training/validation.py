@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nbfnet.config import SamplingConfig
 from nbfnet.distributed import Team
+from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.evaluator import evaluate
+from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.graph import Dataset
 from nbfnet.model.network import NeuralBellmanFordNetwork
@@ -16,8 +19,11 @@ from nbfnet.model.network import NeuralBellmanFordNetwork
 class Validation:
     """The valid links of some datasets. Each dataset counts the same, whatever its size: metrics are their means."""
 
-    def __init__(self, datasets: Sequence[Dataset], device: str, team: Team) -> None:
+    def __init__(
+        self, datasets: Sequence[Dataset], device: str, team: Team, sampling: SamplingConfig | None = None
+    ) -> None:
         self.datasets, self._device, self._team = tuple(datasets), device, team
+        self._sampling = sampling or SamplingConfig()
         self.links = sum(len(dataset.valid) for dataset in datasets)
 
     @property
@@ -35,9 +41,16 @@ class Validation:
         shares = share_links([len(dataset.valid) for dataset in self.datasets], links)
         for dataset, count in zip(self.datasets, shares, strict=True):
             if count:
-                scorer = NetworkScorer(network, dataset.train.message_csr, self._device)
-                found.append(evaluate(scorer, dataset, "valid", sample=count, team=self._team).metrics.to_dict())
+                found.append(self._result(network, dataset, count).metrics.to_dict())
         return {name: float(np.mean([each[name] for each in found])) for name in (found[0] if found else ())}
+
+    def _result(self, network: NeuralBellmanFordNetwork, dataset: Dataset, count: int) -> RankingResult | PairResult:
+        if self._sampling.hops is not None:
+            sampled = SampledScorer(network, dataset.train, self._sampling, self._device)
+            candidates = self._sampling.candidates
+            return evaluate_drawn(sampled, dataset, "valid", candidates, sample=count, team=self._team)
+        scorer = NetworkScorer(network, dataset.train.message_csr, self._device)
+        return evaluate(scorer, dataset, "valid", sample=count, team=self._team)
 
 
 def share_links(available: Sequence[int], wanted: int) -> list[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,19 @@ import numpy.typing as npt
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import connect, execute
 from nbfnet.graph.graph import Kind
+from nbfnet.graph.name_index import sort_names
+from nbfnet.graph.packed_names import PackedNames
 from nbfnet.graph.reading.columns import ROLES, SKIPPED, Columns
 from nbfnet.graph.reading.findings import Finding, Origin, Severity, counted
 from nbfnet.graph.reading.names import find_similar_names, strip_names
 from nbfnet.graph.reading.repeated import find_directions, find_repeated
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.graph.workspace import Workspace, current_workspace
 from nbfnet.progress import stage
 
+_CHUNK = 1 << 20  # rows that are fetched at once within a workspace
+_BYTES_TO_COMPARE = 48  # for each triplet, to find those that are listed twice
 EDGE = "edge"  # the one relation of a homogeneous graph
 
 # A row is bad when a name is missing or a weight is not a number from 0 to infinity, infinity not included.
@@ -44,7 +50,7 @@ class TripletTable:
     """Rows (part, head, relation, tail, weight) by name, in the order they were read."""
 
     def __init__(self) -> None:
-        self.connection = connect()
+        self.connection, self._workspace = connect(), current_workspace()
         self.connection.execute(
             "CREATE TABLE triplet (part VARCHAR, head VARCHAR, relation VARCHAR, tail VARCHAR, weight DOUBLE)"
         )
@@ -127,7 +133,10 @@ class TripletTable:
         kind: Kind = "knowledge" if has_relations or directed else "homogeneous"
         with stage("gathering names"):
             relations = Vocabulary.of(self._names("relation"), role="relation")
-            entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
+            if self._workspace is None:
+                entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
+            else:
+                entities = self._mapped_entities(self._workspace, extra_entities)
         parts = {part: self._fetch(part) for part in self.columns}
         with stage("checking"):
             for part, (count, rows) in self._stray.items():
@@ -136,11 +145,12 @@ class TripletTable:
             if has_relations:
                 find_similar_names(self, "relation")
             for part, triplets in parts.items():
-                if part != unnamed:
+                if part != unnamed and self._fits(triplets):
                     find_repeated(self, part, triplets, len(entities), kind)
             if kind == "homogeneous" and directed is None:
                 part, triplets = next(iter(parts.items()))
-                find_directions(self, part, triplets, len(entities))
+                if self._fits(triplets):
+                    find_directions(self, part, triplets, len(entities))
         return IndexedTriplets(kind, entities, relations, parts)
 
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
@@ -158,7 +168,40 @@ class TripletTable:
         lines = self.lines(part, rows)
         self.findings.append(Finding("spaces", what, self.origins[part].file, lines, count, remedy, severity))
 
+    def _fits(self, triplets: Triplets) -> bool:
+        """Whether triplets can be compared with each other within the memory of the workspace."""
+        return self._workspace is None or _BYTES_TO_COMPARE * len(triplets) <= self._workspace.memory // 2
+
+    def _mapped_entities(self, here: Workspace, extra: Iterable[str]) -> Vocabulary:
+        """The entities' names in mapped files, with their sorted index."""
+        named = _map_names(here, self._chunks("entity", "name"), [])
+        known = Vocabulary(named)
+        more = [name for name in dict.fromkeys(extra) if name not in known]
+        return Vocabulary(_map_names(here, self._chunks("entity", "name"), more)) if more else known
+
+    def _chunks(self, table: str, columns: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table in order, some at a time: DuckDB gives a whole result at once."""
+        count = self._value(f"SELECT count(*) FROM {table}")
+        for begin in range(0, count, _CHUNK):
+            query = f"SELECT {columns} FROM {table} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+            yield execute(self.connection, query, [begin, begin + _CHUNK - 1]).fetchnumpy()
+
+    def _fetch_mapped(self, part: str, here: Workspace) -> Triplets:
+        self.run(f"indexing {part}", f"CREATE OR REPLACE TABLE numbered AS {_FETCH_IDS}", [part])
+        with stage(f"writing {part}"):
+            head, relation, tail = (
+                here.map_array(np.int32, (rows[role] for rows in self._chunks("numbered", role)))
+                for role in ("head", "relation", "tail")
+            )
+            weight = None
+            if "weight" in self.columns[part]:
+                weight = here.map_array(np.float64, (rows["weight"] for rows in self._chunks("numbered", "weight")))
+        execute(self.connection, "DROP TABLE numbered")
+        return Triplets(head, relation, tail, weight)
+
     def _fetch(self, part: str) -> Triplets:
+        if self._workspace is not None:
+            return self._fetch_mapped(part, self._workspace)
         self.run(f"indexing {part}", _FETCH_IDS, [part])
         columns = self.connection.fetchnumpy()
         head, relation, tail, weight = (np.asarray(columns[role]) for role in ROLES)
@@ -173,6 +216,23 @@ class TripletTable:
         # All rows, though there is one: a result that was not read to its end keeps the connection busy.
         rows = execute(self.connection, query, parameters).fetchall()
         return int(rows[0][0])
+
+
+def _map_names(here: Workspace, chunks: Iterable[dict[str, Any]], more: list[str]) -> PackedNames:
+    """Names in mapped files: those of some chunks of a column, then more."""
+    lengths: list[npt.NDArray[np.int64]] = []
+
+    def encoded() -> Iterator[npt.NDArray[np.uint8]]:
+        for names in chain((rows["name"].tolist() for rows in chunks), [more]):
+            packed = PackedNames.pack(names)
+            lengths.append(np.diff(packed.offsets))
+            yield packed.text
+
+    text = here.map_array(np.uint8, encoded())
+    offsets = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
+    np.cumsum(np.concatenate(lengths), out=offsets[1:])
+    names = PackedNames(here.map_array(np.int64, [offsets]), text)
+    return PackedNames(names.offsets, names.text, here.map_array(np.int32, [sort_names(names)]))
 
 
 def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -231,6 +291,7 @@ _NUMBER_ENTITIES = """
             SELECT head AS name, 2 * rowid AS position FROM triplet WHERE part IS DISTINCT FROM $1
             UNION ALL SELECT tail, 2 * rowid + 1 FROM triplet WHERE part IS DISTINCT FROM $1)
         GROUP BY name)
+    ORDER BY id
 """
 _NUMBER_RELATIONS = """
     CREATE OR REPLACE TABLE relation AS

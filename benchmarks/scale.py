@@ -1,0 +1,140 @@
+"""A generated power-law graph of any size, from a file to an answer: what each step takes, as a table and JSON.
+
+    python benchmarks/scale.py FOLDER [--nodes 10000000] [--triplets 50000000] [--memory-limit 16GB] [--json FILE]
+
+The graph is written to FOLDER as Parquet, converted to a store by ``nbfnet data convert`` in a process of its own,
+whose peak of memory is measured, and opened. Then queries with 1,000 random candidates each are sampled with two hops
+and at most 100 in- and out-neighbours, steps of training are taken, and predictions are made. What is in FOLDER already
+is used again. Times are by the clock, and, as ``cpu``, of the processor: others may use the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from machine import machine_facts
+from nbfnet.config import make_config
+from nbfnet.distributed import ALONE
+from nbfnet.graph.graph import Dataset
+from nbfnet.graph.store import read_store
+from nbfnet.run import Run
+from nbfnet.sampling.bidirectional_bfs import BidirectionalBFS
+from nbfnet.training.batches import make_batches
+from nbfnet.training.run_folder import initial_network
+from nbfnet.training.step import Optimization
+from scale_graph import write_graph
+
+RELATIONS, HELD_OUT = 1_315, 5_000
+HOPS, NEIGHBOURS, CANDIDATES = 2, 100, 1_000
+QUERIES, STEPS, ASKED = 20, 5, 5
+SETTINGS: dict[str, Any] = {
+    "model": {"dim": 32, "layers": 4, "edges": "independent"},
+    "training": {"epochs": 0, "batch_size": 16, "negatives": 32},
+    "sampling": {"hops": HOPS, "neighbours": NEIGHBOURS, "candidates": CANDIDATES},
+}
+
+
+def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    """How long a call takes, and what it gives."""
+    begin = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begin, result
+
+
+def convert(source: Path, store: Path, limit: str) -> dict[str, float]:
+    """Convert in another process; seconds, and its peak of memory in gigabytes."""
+    command = [sys.executable, "-m", "nbfnet", "data", "convert", str(source), "-o", str(store)]
+    taken, _ = seconds(lambda: subprocess.run([*command, "--memory-limit", limit], check=True))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    peak, processor = used.ru_maxrss, used.ru_utime + used.ru_stime  # kilobytes on Linux
+    return {"convert_seconds": taken, "convert_cpu_seconds": processor, "convert_peak_gb": peak / (1 << 20)}
+
+
+def sample(dataset: Dataset) -> dict[str, float]:
+    """Milliseconds for each query, and how large samples are."""
+    generator, nodes = np.random.default_rng(0), dataset.train.num_nodes
+    sampler = BidirectionalBFS(dataset.train.facts_csr, hops=HOPS, neighbours=NEIGHBOURS)
+    times, sizes = [], []
+    for _ in range(QUERIES):
+        source = generator.integers(0, nodes, 1).astype(np.int32)
+        target = generator.integers(0, nodes, (1, CANDIDATES)).astype(np.int32)
+        begin = time.process_time()
+        found = sampler.sample(source, target)
+        times.append(time.process_time() - begin)
+        sizes.append((found.num_nodes, len(found.slot)))
+    nodes_of, edges_of = np.mean(sizes, axis=0).tolist()
+    return {"sample_cpu_ms": 1e3 * float(np.median(times)), "sample_nodes": nodes_of, "sample_edges": edges_of}
+
+
+def train(dataset: Dataset) -> dict[str, float]:
+    """Seconds for a step of 16 queries with 32 negatives each."""
+    config = make_config(SETTINGS)
+    batches = make_batches(dataset.train, config.training, config.sampling)
+    optimization = Optimization(initial_network(config, dataset), dataset.train, config.training, ALONE)
+    times = []
+    for number in range(STEPS):
+        begin = time.process_time()
+        optimization.compute_gradients(batches.batch(0, number))
+        optimization.take_step()
+        times.append(time.process_time() - begin)
+    return {"step_cpu_seconds": float(np.median(times))}
+
+
+def predict(store: Path, run: Path) -> dict[str, float]:
+    """Seconds to open a run that refers to the store, and for each prediction of the best of 1,000 candidates."""
+    if not run.exists():
+        Run.begin(run, read_store(store), SETTINGS)
+    opening, opened = seconds(lambda: Run.open(run))
+    graph, times = opened.graph, []
+    for number in range(ASKED):
+        link = opened.dataset.test.take(np.array([number]))
+        names = graph.entities[int(link.head[0])], graph.relations[int(link.relation[0])]
+        begin = time.process_time()
+        opened.predict(*names, exclude_known=True)
+        times.append(time.process_time() - begin)
+    return {"open_run_ms": 1e3 * opening, "predict_cpu_seconds": float(np.median(times))}
+
+
+def main() -> None:
+    """Measure one graph."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--nodes", type=int, default=10_000_000)
+    parser.add_argument("--triplets", type=int, default=50_000_000)
+    parser.add_argument("--memory-limit", default="16GB")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    source, store = options.folder / "source", options.folder / "store"
+    found: dict[str, Any] = {"nodes": options.nodes, "triplets": options.triplets, "limit": options.memory_limit}
+    if not source.exists():
+        found["generate_seconds"] = seconds(
+            lambda: write_graph(source, options.nodes, options.triplets, RELATIONS, HELD_OUT)
+        )[0]
+    if not store.exists():
+        found |= convert(source, store, options.memory_limit)
+    found["store_gb"] = sum(file.stat().st_size for file in store.rglob("*") if file.is_file()) / (1 << 30)
+    opening, dataset = seconds(lambda: read_store(store))
+    found["open_ms"] = 1e3 * opening
+    name = dataset.train.entities[dataset.train.num_nodes // 2]
+    found["find_name_ms"] = 1e3 * seconds(lambda: dataset.train.entities.id(name))[0]
+    found |= sample(dataset) | train(dataset) | predict(store, options.folder / "run")
+    for key, value in found.items():
+        print(f"{key:20} {value:,.2f}" if isinstance(value, float) else f"{key:20} {value}")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine_facts(), **found}, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The facts of a graph by tail and by head, made in passes that fit into memory, however many facts there are.
+
+A pass takes the rows of some entities: it reads all facts from the first to the last, keeps those of its rows, and
+sorts them. So every file is read and written in order, and nothing but the facts of one pass is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nbfnet.graph.relational_csr import sort_by_key
+from nbfnet.graph.triplets import Int32, Int64, Triplets
+
+_CHUNK = 1 << 22  # facts that are read at once
+_BYTES_PER_FACT = 64  # of a pass: its columns, their order, and both sorted
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+def row_begins(key: Int32, num_rows: int) -> Int64:
+    """(row + 1,) where each row begins, if the keys were sorted."""
+    begin = np.zeros(num_rows + 1, dtype=np.int64)
+    for start in range(0, len(key), _CHUNK):
+        chunk = np.asarray(key[start : start + _CHUNK])
+        low, high = int(chunk.min()), int(chunk.max()) + 1
+        begin[low + 1 : high + 1] += np.bincount(chunk - low, minlength=high - low)
+    return np.cumsum(begin, out=begin)
+
+
+def in_rows(facts: Triplets, begin: Int64, memory: int) -> Iterator[Columns]:
+    """Head, relation, edge and, if there are any, weight of every slot, by tail and within it in the facts' order.
+
+    ``edge`` is the number of the fact. ``memory`` is how many bytes a pass may take.
+    """
+
+    def read(part: slice) -> Columns:
+        columns: Columns = {"head": facts.head[part], "relation": facts.relation[part], "edge": _numbers(part)}
+        return columns if facts.weight is None else {**columns, "weight": facts.weight[part]}
+
+    for rows in _passes(begin, memory):
+        yield from _sorted_rows(lambda part: facts.tail[part], read, len(facts), rows)
+
+
+def out_rows(head: Int32, in_begin: Int64, begin: Int64, memory: int) -> Iterator[Columns]:
+    """Tail and slot of every fact, by head and within it in the order of slots.
+
+    ``head`` (slot,) are the heads by slot, ``in_begin`` where each tail's slots begin, ``begin`` each head's facts.
+    """
+
+    def read(part: slice) -> Columns:
+        low, high = np.searchsorted(in_begin, [part.start, part.stop - 1], side="right") - 1
+        bound = np.clip(in_begin[low : high + 2], part.start, part.stop)
+        slots_of = bound[1:] - bound[:-1]
+        return {"tail": np.repeat(np.arange(low, high + 1, dtype=np.int32), slots_of), "slot": _numbers(part)}
+
+    for rows in _passes(begin, memory):
+        yield from _sorted_rows(lambda part: head[part], read, len(head), rows)
+
+
+def _passes(begin: Int64, memory: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows whose facts fit into memory; a row that alone does not is a pass of its own."""
+    most, row, rows = max(1, memory // _BYTES_PER_FACT), 0, len(begin) - 1
+    while row < rows:
+        end = int(np.searchsorted(begin, begin[row] + most, side="right")) - 1
+        end = min(max(end, row + 1), rows)
+        yield row, end
+        row = end
+
+
+def _sorted_rows(key_of: Any, read: Any, count: int, rows: tuple[int, int]) -> Iterator[Columns]:
+    """The columns of the facts whose key is in a range of rows, sorted by it."""
+    first, last = rows
+    keys, parts = [], []
+    for start in range(0, count, _CHUNK):
+        part = slice(start, min(start + _CHUNK, count))
+        key = np.asarray(key_of(part))
+        kept = (key >= first) & (key < last)
+        if kept.any():
+            whole = bool(kept.all())
+            keys.append(key if whole else key[kept])
+            parts.append({name: column if whole else column[kept] for name, column in read(part).items()})
+    if keys:
+        _, order = sort_by_key(np.concatenate(keys) - np.int32(first), last - first)
+        yield {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+
+
+def _numbers(part: slice) -> Int64:
+    return np.arange(part.start, part.stop, dtype=np.int64)
