@@ -25,6 +25,7 @@ import nbfnet  # before torch: it tells waiting threads to sleep
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of several processes, and for what they start
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which xdist ignores, and what is started would too
 
 import torch
 

@@ -10,7 +10,7 @@ import pytest
 import nbfnet
 
 ROOT = Path(__file__).parents[1]
-TEST_COMMAND = "pip install -c constraints.txt '.[test]' && pytest"
+TEST_COMMAND = "pip install -c constraints.txt '.[test]' && pytest -n 2 --dist loadfile"
 
 
 def modules():

@@ -194,7 +194,7 @@ def _fits(got: list[str], shown: list[str]) -> bool:
     return re.fullmatch(pattern, "\n".join(got), re.DOTALL) is not None
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def any_machine() -> Iterator[None]:
     """One thread and the oldest instructions: a network of forty epochs may learn another second path with others."""
     threads, chosen = torch.get_num_threads(), native and native.instruction_set()
