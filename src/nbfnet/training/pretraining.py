@@ -34,6 +34,7 @@ PRETRAINING: dict[str, Any] = {
         "learning_rate": 1e-3,
         "schedule": "cosine",
         "average": 0.999,
+        "validation_sample": 1000,  # of all graphs together
     },
 }
 
