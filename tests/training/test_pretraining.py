@@ -212,3 +212,13 @@ def test_fine_tuning_that_cannot_be(graphs, tmp_path):
     Run.begin(tmp_path / "same relations", graphs[0], start_from=tmp_path / "bound")
     with pytest.raises(RunFolderError, match="there is no such folder"):
         Run.begin(tmp_path / "run", graphs[0], start_from=tmp_path / "none")
+
+
+def test_a_team_takes_the_same_steps(commands, small, tmp_path):
+    sizes = [*small.options, "--set", "training.batches_per_epoch=3", "--epochs", "1"]
+    for name, run in (("alone", commands.run), ("team", lambda *arguments: commands.run_team(2, *arguments)[0])):
+        ended = run("pretrain", small.knowledge, small.inductive, "-o", tmp_path / name, *sizes)
+        assert ended.code == 0, ended.err
+    alone, team = (read_tensors(tmp_path / name / "checkpoint.safetensors")[0] for name in ("alone", "team"))
+    for name, tensor in alone.items():
+        torch.testing.assert_close(team[name], tensor, atol=1e-4, rtol=1e-3, msg=lambda m, n=name: f"{n}: {m}")
