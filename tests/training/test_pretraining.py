@@ -191,6 +191,7 @@ def test_fine_tuning_begins_with_the_network_of_a_run(graphs, tmp_path):
     pretrained = Run.pretrain(tmp_path / "pretrained", graphs, TINY)
     tuned = Run.begin(tmp_path / "tuned", graphs[0], {"training": {"epochs": 1}}, start_from=tmp_path / "pretrained")
     assert tuned.config.model.model_dump() == pretrained.config.model.model_dump()
+    assert tuned.config.training.loss == pretrained.config.training.loss == "softmax"
     first = tuned.folder.network(tuned.dataset).state_dict()
     expected = pretrained.folder.network(pretrained.dataset).state_dict()
     assert all(torch.equal(first[name], expected[name]) for name in expected)

@@ -52,7 +52,7 @@ def begin(
     if exists:
         remedy = "resume it with 'nbfnet train --resume' (resume=True in Python), or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-    given = [] if first is None else [fine_tuning(first)]
+    given = [] if first is None else [fine_tuning(first, dataset)]
     chosen = default_config(dataset, make_config(*given, *tables))
     config = make_config(chosen, *given, _to_the_end(tables), *tables)
     check_device(config.training.device)
@@ -67,10 +67,15 @@ def begin(
 _FREE = ("symmetric", "frontier")  # of the model: no parameter depends on them
 
 
-def fine_tuning(first: RunFolder) -> dict[str, Any]:
-    """The tables of a training that begins with the network of another run: its model, and smaller steps."""
-    model = first.config().model.model_dump(mode="json", exclude=set(_FREE))
-    return {"model": model, "training": {"learning_rate": _FINE_TUNING_RATE}}
+def fine_tuning(first: RunFolder, dataset: Dataset) -> dict[str, Any]:
+    """The tables of a training that begins with the network of another run: its model, its loss, and smaller steps.
+
+    Under the other loss its logits would have the wrong height: a softmax does not depend on what is added to all.
+    """
+    config = first.config()
+    model = config.model.model_dump(mode="json", exclude=set(_FREE))
+    loss = "binary" if dataset.kind == "homogeneous" else config.training.loss
+    return {"model": model, "training": {"learning_rate": _FINE_TUNING_RATE, "loss": loss}}
 
 
 _FINE_TUNING_RATE = 5e-4
