@@ -26,7 +26,7 @@ from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation, PathOrder, RuleOrder
 from nbfnet.explanation.learned_rules import LearnedOrder, LearnedRules, learned_rules
 from nbfnet.explanation.rules import Rules, rules_of
-from nbfnet.graph.datasets.given import given_negatives
+from nbfnet.graph.datasets.given import given_negatives, given_tails
 from nbfnet.graph.extension import with_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load
@@ -385,9 +385,9 @@ class Run:
             if baselines:
                 raise EvaluationError("--baselines (baselines=) needs the whole graph, and this run samples it")
             trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
-            return evaluate_drawn(
-                trained, dataset, split, sampling.candidates, ties=ties, sample=sample, seed=seed, team=team
-            )
+            tails = given_tails(dataset, split)
+            how: Any = {"given_tails": tails, "ties": ties, "sample": sample, "seed": seed, "team": team}
+            return evaluate_drawn(trained, dataset, split, sampling.candidates, **how)
         check_memory(graph, self.config, "evaluating on")
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
         scorers = {

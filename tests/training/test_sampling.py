@@ -16,6 +16,7 @@ from nbfnet.errors import ConfigError, EvaluationError, NotEnoughMemoryError, Ru
 from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.conversion import convert
+from nbfnet.graph.datasets.ogb import TailCandidates
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import open_source
 from nbfnet.graph.triplets import Triplets
@@ -142,6 +143,25 @@ def test_ranks_against_drawn_candidates_are_those_of_the_scores() -> None:
     assert few.sample is not None and (few.sample.links, few.sample.of) == (5, 20)
     with pytest.raises(EvaluationError, match="not all entities"):
         sampled.score_all(torch.tensor([0]), torch.tensor([0]))
+
+
+def test_given_tails_are_ranked_as_the_challenge_does(tmp_path) -> None:
+    dataset, network = dataset_of(), network_of()
+    generator = np.random.default_rng(2)
+    links, count = dataset.valid, 12
+    answer = generator.integers(0, count + 1, len(links))
+    table = generator.integers(0, V, (len(links), count + 1))
+    table[np.arange(len(links)), answer] = links.tail
+    given = TailCandidates(table, answer, V, tmp_path / "candidates.npy")
+    scorer = SampledScorer(network, dataset.train, SamplingConfig(hops=10, neighbours=None))
+    result = evaluate_drawn(scorer, dataset, "valid", 30, given_tails=given)
+    scores = scorer.score(*(torch.from_numpy(part).long() for part in (links.head, links.relation, table))).numpy()
+    own = scores[np.arange(len(links)), answer]
+    others = np.delete(scores, answer + (count + 1) * np.arange(len(links))).reshape(len(links), count)
+    rank = 1 + (others > own[:, None]).sum(axis=1) + 0.5 * (others == own[:, None]).sum(axis=1)
+    assert result.overall.tail.mrr == pytest.approx((1 / rank).mean())
+    assert result.ogb == {"mrr": pytest.approx(np.where(rank <= 10, 1 / rank, 0).mean())}
+    assert "12 given" in result.protocol
 
 
 SETTINGS = {
