@@ -40,7 +40,7 @@ from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
 from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
-from nbfnet.training.memory_estimate import check_memory
+from nbfnet.training.memory_estimate import check_memory, require_whole
 from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
 from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
@@ -255,6 +255,7 @@ class Run:
 
         Candidates come from paths, and as many as the time allows are scored; in a small graph, all.
         """
+        require_whole(self.graph, self.config, "searching")
         asked = None if relation is None else self.graph.relations.find(relation)
         found = missing_links(self.predictor, k, relation=asked, seconds=60 * minutes, any_type=any_type, seed=seed)
         return found.named(self.graph)
@@ -288,6 +289,7 @@ class Run:
         how many partial paths the search keeps at each node. The order is by what deleting a path does, or by its
         weight, the sum of its edges' importances, which is the paper's definition.
         """
+        require_whole(self.graph, self.config, "explaining on")
         member = self.predictor.members[0]
         return explain_named(member, head, relation, tail, asked=asked, k=k, beam=beam, order=order)
 
@@ -311,6 +313,7 @@ class Run:
             sort: what comes first: the greatest support, confidence or lift.
             seed: of everything random.
         """
+        require_whole(self.graph, self.config, "explaining on")
         member = self.predictor.members[0]
         return rules_of(member, relation, predictions=predictions, k=k, min_support=min_support, sort=sort, seed=seed)
 

@@ -296,6 +296,10 @@ def test_a_graph_that_does_not_fit_is_refused_before_the_work(store, run, tmp_pa
         assert "sampling.hops=2" in str(caught.value)
     assert not (tmp_path / "run").exists()
     assert Run.open(run.folder.path).evaluate("valid").overall.links == 20
+    for work in (lambda: run.explain("0", "1", "2"), lambda: run.rules("1"), lambda: run.missing_links()):
+        with pytest.raises(NotEnoughMemoryError, match="the whole graph") as caught:
+            work()
+        assert "--facts" in str(caught.value)
 
 
 @pytest.mark.parametrize(
