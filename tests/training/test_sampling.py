@@ -126,6 +126,13 @@ def test_what_cannot_be_sampled_is_refused(kind, training, what) -> None:
         make_batches(graph_of(kind=kind), TrainingConfig(**training), SamplingConfig(hops=2))
 
 
+@pytest.mark.parametrize("model", [{"kind": "drum"}, {"edges": "relational"}])
+def test_other_networks_are_refused(model, tmp_path) -> None:
+    with pytest.raises(ConfigError, match=r"sampling\.hops"):
+        Run.begin(tmp_path / "run", dataset_of(), {"model": model, "sampling": {"hops": 2}})
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_unknown_key_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"did you mean 'sampling\.hops'"):
         make_config({"sampling": {"hop": 2}})
