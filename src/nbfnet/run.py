@@ -26,7 +26,7 @@ from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation, PathOrder, RuleOrder
 from nbfnet.explanation.learned_rules import LearnedOrder, LearnedRules, learned_rules
 from nbfnet.explanation.rules import Rules, rules_of
-from nbfnet.graph.datasets.given import given_negatives
+from nbfnet.graph.datasets.given import given_negatives, given_tails
 from nbfnet.graph.extension import with_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load
@@ -40,7 +40,7 @@ from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
 from nbfnet.training.log import curves_of, read_log
 from nbfnet.training.loop import train as learn
-from nbfnet.training.memory_estimate import check_memory
+from nbfnet.training.memory_estimate import check_memory, require_whole
 from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
 from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
@@ -255,6 +255,7 @@ class Run:
 
         Candidates come from paths, and as many as the time allows are scored; in a small graph, all.
         """
+        require_whole(self.graph, self.config, "searching")
         asked = None if relation is None else self.graph.relations.find(relation)
         found = missing_links(self.predictor, k, relation=asked, seconds=60 * minutes, any_type=any_type, seed=seed)
         return found.named(self.graph)
@@ -288,6 +289,7 @@ class Run:
         how many partial paths the search keeps at each node. The order is by what deleting a path does, or by its
         weight, the sum of its edges' importances, which is the paper's definition.
         """
+        require_whole(self.graph, self.config, "explaining on")
         member = self.predictor.members[0]
         return explain_named(member, head, relation, tail, asked=asked, k=k, beam=beam, order=order)
 
@@ -311,6 +313,7 @@ class Run:
             sort: what comes first: the greatest support, confidence or lift.
             seed: of everything random.
         """
+        require_whole(self.graph, self.config, "explaining on")
         member = self.predictor.members[0]
         return rules_of(member, relation, predictions=predictions, k=k, min_support=min_support, sort=sort, seed=seed)
 
@@ -385,9 +388,9 @@ class Run:
             if baselines:
                 raise EvaluationError("--baselines (baselines=) needs the whole graph, and this run samples it")
             trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
-            return evaluate_drawn(
-                trained, dataset, split, sampling.candidates, ties=ties, sample=sample, seed=seed, team=team
-            )
+            tails = given_tails(dataset, split)
+            how: Any = {"given_tails": tails, "ties": ties, "sample": sample, "seed": seed, "team": team}
+            return evaluate_drawn(trained, dataset, split, sampling.candidates, **how)
         check_memory(graph, self.config, "evaluating on")
         network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
         scorers = {

@@ -131,7 +131,7 @@ def test_the_limit_is_kept_to_by_duckdb(tmp_path: Path) -> None:
         return load(source)
 
     convert(read, tmp_path / "store", memory=MEMORY)
-    assert limits == ["128.0 MiB"]
+    assert limits == ["102.0 MiB"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the size of files as Linux lets it")

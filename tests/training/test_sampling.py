@@ -16,6 +16,7 @@ from nbfnet.errors import ConfigError, EvaluationError, NotEnoughMemoryError, Ru
 from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.conversion import convert
+from nbfnet.graph.datasets.ogb import TailCandidates
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import open_source
 from nbfnet.graph.triplets import Triplets
@@ -125,6 +126,13 @@ def test_what_cannot_be_sampled_is_refused(kind, training, what) -> None:
         make_batches(graph_of(kind=kind), TrainingConfig(**training), SamplingConfig(hops=2))
 
 
+@pytest.mark.parametrize("model", [{"kind": "drum"}, {"edges": "relational"}])
+def test_other_networks_are_refused(model, tmp_path) -> None:
+    with pytest.raises(ConfigError, match=r"sampling\.hops"):
+        Run.begin(tmp_path / "run", dataset_of(), {"model": model, "sampling": {"hops": 2}})
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_unknown_key_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"did you mean 'sampling\.hops'"):
         make_config({"sampling": {"hop": 2}})
@@ -142,6 +150,25 @@ def test_ranks_against_drawn_candidates_are_those_of_the_scores() -> None:
     assert few.sample is not None and (few.sample.links, few.sample.of) == (5, 20)
     with pytest.raises(EvaluationError, match="not all entities"):
         sampled.score_all(torch.tensor([0]), torch.tensor([0]))
+
+
+def test_given_tails_are_ranked_as_the_challenge_does(tmp_path) -> None:
+    dataset, network = dataset_of(), network_of()
+    generator = np.random.default_rng(2)
+    links, count = dataset.valid, 12
+    answer = generator.integers(0, count + 1, len(links))
+    table = generator.integers(0, V, (len(links), count + 1))
+    table[np.arange(len(links)), answer] = links.tail
+    given = TailCandidates(table, answer, V, tmp_path / "candidates.npy")
+    scorer = SampledScorer(network, dataset.train, SamplingConfig(hops=10, neighbours=None))
+    result = evaluate_drawn(scorer, dataset, "valid", 30, given_tails=given)
+    scores = scorer.score(*(torch.from_numpy(part).long() for part in (links.head, links.relation, table))).numpy()
+    own = scores[np.arange(len(links)), answer]
+    others = np.delete(scores, answer + (count + 1) * np.arange(len(links))).reshape(len(links), count)
+    rank = 1 + (others > own[:, None]).sum(axis=1) + 0.5 * (others == own[:, None]).sum(axis=1)
+    assert result.overall.tail.mrr == pytest.approx((1 / rank).mean())
+    assert result.ogb == {"mrr": pytest.approx(np.where(rank <= 10, 1 / rank, 0).mean())}
+    assert "12 given" in result.protocol
 
 
 SETTINGS = {
@@ -276,6 +303,10 @@ def test_a_graph_that_does_not_fit_is_refused_before_the_work(store, run, tmp_pa
         assert "sampling.hops=2" in str(caught.value)
     assert not (tmp_path / "run").exists()
     assert Run.open(run.folder.path).evaluate("valid").overall.links == 20
+    for work in (lambda: run.explain("0", "1", "2"), lambda: run.rules("1"), lambda: run.missing_links()):
+        with pytest.raises(NotEnoughMemoryError, match="the whole graph") as caught:
+            work()
+        assert "--facts" in str(caught.value)
 
 
 @pytest.mark.parametrize(

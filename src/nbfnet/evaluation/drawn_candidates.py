@@ -19,6 +19,7 @@ from nbfnet.evaluation.given_negatives import ranks_of
 from nbfnet.evaluation.ranks import LinkRanks, draw_links
 from nbfnet.evaluation.result import DirectedMetrics, RankingResult, describe_sample
 from nbfnet.evaluation.scorer import Scorer, evaluating, score_in_batches
+from nbfnet.graph.datasets.ogb import TailCandidates
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32
@@ -69,6 +70,7 @@ def evaluate_drawn(
     split: Split,
     candidates: int,
     *,
+    given_tails: TailCandidates | None = None,
     ties: TiePolicy = "realistic",
     sample: int | None = None,
     seed: int = 0,
@@ -77,13 +79,18 @@ def evaluate_drawn(
 ) -> RankingResult:
     """Rank the head and the tail of a split's links against so many entities that are not known answers.
 
-    Other arguments are as of ``evaluate``; the candidates are drawn by the seed.
+    Other arguments are as of ``evaluate``; the candidates are drawn by the seed. ``given_tails`` are candidates for
+    tails that come with the dataset: these are used instead, heads are ranked against as many, and the result has the
+    metric of OGB's large-scale challenge, the mean reciprocal rank of tails in which a rank beyond ten counts nothing.
 
     Raises:
         EvaluationError: the split has no links, or a score is not a number.
     """
     begin, given = time.perf_counter(), links_of(dataset, split)
-    links = given.take(draw_links(len(given), sample, seed))
+    drawn = draw_links(len(given), sample, seed)
+    links = given.take(drawn)
+    wrong_tails = None if given_tails is None else given_tails.negatives(drawn)
+    candidates = candidates if wrong_tails is None else wrong_tails.shape[1]
     facts = facts_of(dataset, split)
     held_out = (dataset.test_graph_valid, dataset.test) if dataset.test_graph else (dataset.valid, dataset.test)
     known = RowAnswers(facts, *(held_out if split == "test" or not dataset.test_graph else (dataset.valid,)))
@@ -91,19 +98,28 @@ def evaluate_drawn(
     relation = np.concatenate([links.relation, invert(np.asarray(links.relation), facts.num_relations)])
     answer = np.concatenate([links.tail, links.head])
     others = known.draw_others(source, relation, answer, candidates, np.random.default_rng([seed, candidates]))
+    if wrong_tails is not None:
+        others[: len(links)] = wrong_tails
     target = np.concatenate([answer[:, None], others], axis=1)
     with stage(f"evaluating {dataset.name}, {split}") as report:
         scores = score_in_batches(scorer, source, relation, target, batch_size, team, report)
     tail, head = np.split(scores, 2)
     ranks = LinkRanks(head=ranks_of(head), tail=ranks_of(tail))
+    protocol = f"heads and tails, each against {candidates:,} drawn entities that are not known answers, seed {seed}"
+    if wrong_tails is not None:
+        protocol = (
+            f"OGB-LSC: tails against {candidates:,} given entities; heads against as many drawn ones, seed {seed}"
+        )
+    reciprocal = 1 / ranks.tail.rank(ties)
     return RankingResult(
         dataset=dataset.name,
         split=split,
-        protocol=f"heads and tails, each against {candidates:,} drawn entities that are not known answers, seed {seed}",
+        protocol=protocol,
         ties=ties,
         overall=DirectedMetrics.of(ranks, ties),
         by_category={},
         by_relation=(),
         sample=describe_sample(ranks, ties, len(given), seed),
         seconds=time.perf_counter() - begin,
+        ogb=None if wrong_tails is None else {"mrr": float(np.where(reciprocal >= 0.1, reciprocal, 0).mean())},
     )

@@ -111,7 +111,7 @@ class RankingResult(_Result):
     by_relation: tuple[RelationMetrics, ...]  # only relations that have a link, in the order of their ids
     sample: Sample | None
     seconds: float
-    ogb: Mapping[str, float] | None = None  # by ogb's own evaluator, where negatives come with the dataset
+    ogb: Mapping[str, float] | None = None  # as OGB measures, where negatives come with the dataset
     baselines: Mapping[str, RankMetrics] = field(default_factory=dict)  # what methods reach that learn nothing
     drawn: int = DRAWN  # negatives that HITS@10 of 50 is against
 

@@ -63,7 +63,7 @@ def convert(
         with workspace(draft / _SCRATCH, memory):
             opened = open_source()
             dataset = _unsplit(opened) if no_split else _split(opened, memory, seed, paper_split)
-            fill_store(dataset, draft, memory=memory // 2)
+            fill_store(dataset, draft, memory=memory // 3)
         counts = len(dataset.train.triplets), len(dataset.valid), len(dataset.test)
         converted = Converted(dataset.split, *counts, dataset.train.skipped_lines)
         del opened, dataset  # they have mapped what is removed now

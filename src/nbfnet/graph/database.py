@@ -34,8 +34,8 @@ def connect() -> duckdb.DuckDBPyConnection:
     _check_room()
     config: dict[str, str | bool | int | float | list[str]] = {"temp_directory": str(private_folder())}
     if (here := current_workspace()) is not None:
-        # The other half is for what is computed of its results.
-        config = {"temp_directory": str(here.folder), "memory_limit": f"{here.memory // 2 >> 20}MiB"}
+        # The rest is for what is computed of its results, and for the pages of files that are mapped.
+        config = {"temp_directory": str(here.folder), "memory_limit": f"{here.memory * 2 // 5 >> 20}MiB"}
     try:
         connection = duckdb.connect(config=config)
     except (duckdb.OutOfMemoryException, MemoryError):

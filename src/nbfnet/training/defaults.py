@@ -46,7 +46,7 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     ``stated`` is what the user configured: a wide or deep network leaves room for fewer queries, a budget is planned.
     """
     if stated.sampling.hops is not None and dataset.kind != "homogeneous":
-        return _for_samples(dataset)
+        return _for_samples(dataset, stated.model)
     chosen = [_batch_size(dataset, stated.model)]
     if stated.model.kind != "nbfnet":
         chosen.append(Choice("model.layers", 3, "rules of up to three atoms can be read"))
@@ -71,7 +71,7 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     return [*chosen, _hiding(dataset)]
 
 
-def _for_samples(dataset: Dataset) -> list[Choice]:
+def _for_samples(dataset: Dataset, model: ModelConfig) -> list[Choice]:
     """Choices for a graph that is sampled: none of them looks at all facts together."""
     facts, valid = len(dataset.train.triplets), len(dataset.valid)
     size = max(1, min(16, facts // _STEPS_OF_EPOCH))
@@ -82,7 +82,8 @@ def _for_samples(dataset: Dataset) -> list[Choice]:
     if valid > _VALIDATED:
         why = f"of {valid:,} valid links, each against drawn candidates"
         chosen.append(Choice("training.validation_sample", _VALIDATED, why))
-    return [*chosen, *_edges(dataset.train), _hiding(dataset)]
+    edges = _edges(dataset.train) if model.kind == "nbfnet" else []
+    return [*chosen, *edges, _hiding(dataset)]
 
 
 def _edges(graph: Graph) -> list[Choice]:

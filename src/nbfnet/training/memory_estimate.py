@@ -23,8 +23,16 @@ def check_memory(graph: Graph, config: Config, work: str) -> None:
     Raises:
         NotEnoughMemoryError: says what it needs, what there is, and which setting would make it fit.
     """
-    if config.sampling.hops is not None:
-        return
+    if config.sampling.hops is None:
+        require_whole(graph, config, work)
+
+
+def require_whole(graph: Graph, config: Config, work: str) -> None:
+    """The same for work that uses the whole graph even where queries are sampled.
+
+    Raises:
+        NotEnoughMemoryError: as ``check_memory``.
+    """
     require_memory(
         f"{work} the whole graph of {graph.num_nodes:,} entities and {len(graph.triplets):,} facts",
         whole_graph_memory(graph, config),
@@ -33,6 +41,8 @@ def check_memory(graph: Graph, config: Config, work: str) -> None:
 
 
 def _remedy(graph: Graph, config: Config) -> str:
+    if config.sampling.hops is not None:
+        return "give the facts around the question with --facts (Run.on in Python), or use a machine with more memory"
     if graph.kind == "homogeneous":
         return "use a smaller network, such as --set model.dim=16, or a machine with more memory"
     smaller = f", or a smaller network, such as --set model.dim={max(1, config.model.dim // 2)}"

@@ -204,6 +204,8 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
     graph.triplets.check(graph.num_nodes, graph.num_relations)
     _check_relations(graph, "valid", dataset.valid, graph.entities)
     _check_relations(graph, "test", dataset.test, dataset.facts_of_test.entities)
+    if config.sampling.hops is not None and config.model.kind != "nbfnet":
+        raise ConfigError(f"sampling.hops: a network of the kind {config.model.kind!r} learns from the whole graph")
     if config.sampling.hops is not None and config.model.edges == "relational":
         raise ConfigError(
             "sampling.hops: relational edges need the relations of the whole graph; use other model.edges"

@@ -170,7 +170,7 @@ class TripletTable:
 
     def _fits(self, triplets: Triplets) -> bool:
         """Whether triplets can be compared with each other within the memory of the workspace."""
-        return self._workspace is None or _BYTES_TO_COMPARE * len(triplets) <= self._workspace.memory // 2
+        return self._workspace is None or _BYTES_TO_COMPARE * len(triplets) <= self._workspace.memory // 3
 
     def _mapped_entities(self, here: Workspace, extra: Iterable[str]) -> Vocabulary:
         """The entities' names in mapped files, with their sorted index."""

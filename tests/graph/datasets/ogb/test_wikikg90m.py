@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import numpy as np
 import pytest
 import torch
 
-from nbfnet.errors import GraphFormatError
+from nbfnet.errors import DatasetError, GraphFormatError
+from nbfnet.graph.datasets import given
+from nbfnet.graph.datasets.given import given_tails
 from nbfnet.graph.datasets.ogb import read_wikikg90m, wikikg90m
 from nbfnet.graph.datasets.registry_entry import Statistics, count_dataset
 
@@ -180,3 +183,21 @@ def test_a_damaged_meta_file_is_named(folder, meta):
     torch.save(meta, folder / "meta.pt")
     with pytest.raises(GraphFormatError, match=r"meta\.pt: should hold num_entities"):
         read_wikikg90m(folder)
+
+
+def test_given_tails_are_those_of_the_same_links_only(folder, monkeypatch):
+    whole = read_wikikg90m(folder)
+    monkeypatch.setattr(given, "locate", lambda entry, download: folder)
+    found = given_tails(whole.dataset, "valid")
+    every = np.arange(LINKS)
+    np.testing.assert_array_equal(found.negatives(every), whole.valid_candidates.negatives(every))
+    assert given_tails(whole.dataset, "test") is None
+    shorter = dataclasses.replace(whole.dataset, valid=whole.dataset.valid.take(every[1:]))
+    assert given_tails(shorter, "valid") is None
+    assert given_tails(dataclasses.replace(whole.dataset, name="mine"), "valid") is None
+
+    def missing(entry, download):
+        raise DatasetError("not here")
+
+    monkeypatch.setattr(given, "locate", missing)
+    assert given_tails(whole.dataset, "valid") is None

@@ -73,6 +73,16 @@ def read_wikikg90m(folder: Path) -> WikiKG90M:
     return WikiKG90M(dataset, candidates)
 
 
+def read_tail_candidates(folder: Path) -> tuple[Triplets, TailCandidates]:
+    """The valid links and their given tails alone, without the training triplets.
+
+    Raises:
+        GraphFormatError: a file is missing or damaged, or holds ids that do not exist.
+    """
+    num_entities, num_relations = _read_counts(folder / "meta.pt")
+    return _read_valid(folder / "processed", (num_entities, num_relations, num_entities))
+
+
 def _read_counts(file: Path) -> tuple[int, int]:
     meta = load_plain(file)
     counts = [meta.get(key) if isinstance(meta, dict) else None for key in ("num_entities", "num_relations")]
