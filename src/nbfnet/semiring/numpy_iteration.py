@@ -21,7 +21,7 @@ def iterate(
     iterations: int,
     tolerance: float,
 ) -> tuple[Float64, bool]:
-    """H (source, node, *shape) after some iterations, and whether the last changed nothing by more than the tolerance."""
+    """H (source, node, *shape) after some iterations, and whether the last one changed nothing beyond the tolerance."""
     plus = semiring.summation.operator
 
     def solve(chunk: Int32) -> tuple[Float64, bool]:
