@@ -21,7 +21,7 @@ from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy, facts_of
 from nbfnet.evaluation.metrics import DRAWN
 from nbfnet.evaluation.result import PairResult, RankingResult
-from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.evaluation.scorer import MeanScorer, NetworkScorer, Scorer
 from nbfnet.explanation.explainer import explain_named
 from nbfnet.explanation.explanation import Asked, Explanation, PathOrder, RuleOrder
 from nbfnet.explanation.learned_rules import LearnedOrder, LearnedRules, learned_rules
@@ -367,6 +367,8 @@ class Run:
     ) -> RankingResult | PairResult:
         """How well the links of a split rank; against the negatives that come with the dataset, if any do.
 
+        Several runs, opened together, score by the mean of their probabilities.
+
         Args:
             split: whose links are asked, on the facts that they were held out from.
             queries: links to ask instead, whatever ``nbfnet.read`` takes.
@@ -387,14 +389,17 @@ class Run:
         if sampling.hops is not None:
             if baselines:
                 raise EvaluationError("--baselines (baselines=) needs the whole graph, and this run samples it")
+            if self.others:
+                raise EvaluationError("this run samples its graph, so it is evaluated alone: give one run")
             trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
             tails = given_tails(dataset, split)
             how: Any = {"given_tails": tails, "ties": ties, "sample": sample, "seed": seed, "team": team}
             return evaluate_drawn(trained, dataset, split, sampling.candidates, **how)
         check_memory(graph, self.config, "evaluating on")
-        network = NetworkScorer(self.folder.network(self.dataset, device), graph.message_csr, device)
-        scorers = {
-            "this network": network,
+        networks = [folder.network(self.dataset, device) for folder in self._folders_of_one_graph()]
+        scored = [NetworkScorer(network, graph.message_csr, device) for network in networks]
+        scorers: dict[str, Scorer] = {
+            "this network": scored[0] if len(scored) == 1 else MeanScorer(scored),
             **({name: make(graph) for name, make in BASELINES.items()} if baselines else {}),
         }
         protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "drawn": drawn}
@@ -405,6 +410,17 @@ class Run:
         ]
         found = dict(zip(list(scorers)[1:], (other.metrics for other in others), strict=True))
         return dataclasses.replace(result, baselines=found)  # type: ignore[arg-type]
+
+    def _folders_of_one_graph(self) -> list[RunFolder]:
+        """The run folders, which must have learned from the same graph to be evaluated together."""
+        learned = self.folder.manifest["dataset"]["fingerprint"]
+        for other in self.others:
+            if other.manifest["dataset"]["fingerprint"] != learned:
+                raise EvaluationError(
+                    f"{other.path} did not learn from the same graph and split as {self.folder.path}: only such runs "
+                    "can be evaluated together"
+                )
+        return [self.folder, *self.others]
 
     @property
     def graph(self) -> Graph:

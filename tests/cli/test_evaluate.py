@@ -7,9 +7,11 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
+import nbfnet as package
 from nbfnet.evaluation.evaluator import evaluate
-from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.evaluation.scorer import MeanScorer, NetworkScorer
 from nbfnet.graph.store import write_store
 from nbfnet.training.run_folder import RunFolder
 
@@ -235,3 +237,34 @@ def test_types_of_entities_survive(nbfnet, small, tmp_path):
     dataset = RunFolder.open(tmp_path / "run").dataset()
     assert np.bincount(dataset.train.types.of_entity + 1).tolist() == [4, 10, 10]
     assert nbfnet("evaluate", tmp_path / "run", "--json").document["queries"] == 18
+
+
+def test_several_runs_together(nbfnet, triplets, small_config, tmp_path):
+    """The mean of their probabilities; a second copy of a run changes nothing, another graph is refused."""
+    runs = [package.train(triplets, tmp_path / f"run{n}", config=small_config, epochs=n, seed=0) for n in (0, 1)]
+    folders = [run.folder.path for run in runs]
+    together = nbfnet("evaluate", *folders, "--json").document
+    alone = [nbfnet("evaluate", folder, "--json").document for folder in folders]
+    dataset = runs[0].dataset
+    scorers = [NetworkScorer(run.folder.network(dataset), dataset.train.message_csr) for run in runs]
+    source, relation = (torch.tensor(part.tolist()) for part in (dataset.test.head, dataset.test.relation))
+    logits = [scorer.score_all(source, relation).double() for scorer in scorers]
+    mean = (1 / (1 + (-logits[0]).exp()) + 1 / (1 + (-logits[1]).exp())) / 2
+    torch.testing.assert_close(MeanScorer(scorers).score_all(source, relation), mean)
+    some = MeanScorer(scorers).score(source, relation, source[:, None])
+    torch.testing.assert_close(some, mean.gather(1, source[:, None]))
+    known = {(h, r, t) for part in (dataset.train.triplets, dataset.valid, dataset.test) for h, r, t in columns(part)}
+    ranks = []
+    for row, (h, r, t) in zip(mean.tolist(), columns(dataset.test), strict=True):
+        others = [row[v] for v in range(len(row)) if (h, r, v) not in known]
+        ranks.append(1 + sum(s > row[t] for s in others) + sum(s == row[t] for s in others) / 2)
+    assert together["by_direction"]["tail"]["mrr"] == pytest.approx(sum(1 / rank for rank in ranks) / len(ranks))
+    assert together["metrics"] not in (alone[0]["metrics"], alone[1]["metrics"])
+    twice = nbfnet("evaluate", folders[1], folders[1], "--json").document
+    assert twice["metrics"] == pytest.approx(alone[1]["metrics"], abs=1e-3)
+    other = package.train(triplets, tmp_path / "other", config=small_config, epochs=0, seed=1)  # another split
+    nbfnet("evaluate", folders[0], other.folder.path).assert_refused("same graph and split", "other")
+
+
+def columns(triplets):
+    return zip(triplets.head.tolist(), triplets.relation.tolist(), triplets.tail.tolist(), strict=True)

@@ -163,6 +163,8 @@ def test_a_network_on_a_folder_of_ogb(biokg, small_config, tmp_path):
         for row, answer, others in zip(everything, links.tail.tolist(), given.tail, strict=True):
             ranks.append(1 + np.sum(row[others] > row[answer]) + 0.5 * np.sum(row[others] == row[answer]))
         assert result.overall.tail.to_dict()["mrr"] == pytest.approx(np.mean(1 / np.array(ranks)))
+        if split == "valid":  # what the network was chosen by
+            assert run.folder.manifest["metrics"]["valid"]["mrr"] == pytest.approx(result.metrics.mrr)
 
 
 @pytest.mark.parametrize("name", ["world", "things of mine", "ogbl-biokg"])

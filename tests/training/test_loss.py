@@ -113,3 +113,18 @@ def test_candidates_by_brute_force(graph_of, rows_of, types):
     expected = [[(u, r, node) not in facts and can_answer(r, node) for node in range(10)] for u, r in queries]
     assert found.tolist() == expected
     assert types is None or not all(can_answer(r, node) for r in range(4) for node in range(10))
+
+
+def test_the_softmax_with_a_rest_and_answers_that_cannot_be_learned() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.5, -1.0]], dtype=torch.float64, requires_grad=True)
+    answer, candidates = torch.tensor([1, 0]), torch.tensor([[True, False, True], [False, True, True]])
+    learned = torch.tensor([[True, True, True], [False, True, True]])  # the second answer is not
+    loss = softmax_loss(logits, answer, candidates, learned, rest=2.0)
+    sums = logits.detach().exp().sum(dim=1) + 2
+    expected = (sums.log() - torch.tensor([1.0, 3.0])).mean()
+    assert loss.item() == pytest.approx(expected.item())
+    loss.backward()
+    assert logits.grad is not None
+    share = logits.detach()[0].exp() / sums[0]
+    assert logits.grad[0].tolist() == pytest.approx(((share - torch.tensor([0.0, 1.0, 0.0])) / 2).tolist())
+    assert logits.grad[1].tolist() == [0.0, 0.0, 0.0]

@@ -7,12 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import Facts, Json, RunArgument, Seed
+from nbfnet.cli.options import Facts, Json, Seed
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy
 from nbfnet.semiring.catalog import METHODS
 
 _BASELINES = ", ".join(method.title for method in METHODS.values() if method.baseline)
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...",
+        help="Run folders, which 'nbfnet train' wrote; several of the same graph score together.",
+    ),
+]
 SplitOption = Annotated[Split, typer.Option("--split", help="Which links to evaluate.")]
 Ties = Annotated[
     TiePolicy,
@@ -44,7 +51,7 @@ SampleSize = Annotated[
 
 
 def evaluate(
-    run: RunArgument,
+    runs: Runs,
     split: SplitOption = "test",
     ties: Ties = "realistic",
     filtered_by: FilterOption = "known",
@@ -57,7 +64,7 @@ def evaluate(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Evaluate a trained network.
+    """Evaluate a trained network, or several together.
 
     The links of a knowledge graph are ranked against all entities, both ways and filtered; where entities have types,
     against those that can be the answer. The links of a homogeneous graph are compared with pairs without an edge, and
@@ -68,7 +75,7 @@ def evaluate(
     from nbfnet.run import Run
     from nbfnet.training.start import device_of
 
-    opened = Run.open(run)
+    opened = Run.open(*runs)
     with gather_team(device_of(opened.config)) as team:
         result = opened.evaluate(
             split,

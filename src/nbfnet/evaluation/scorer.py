@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Protocol
@@ -61,6 +61,24 @@ class NetworkScorer(Scorer):
         device = self.graph.device
         with evaluating(self.network):
             return self.network.score(self.graph, source.to(device), relation.to(device), target.to(device))
+
+
+class MeanScorer(Scorer):
+    """Several scorers of logits together: the mean of their probabilities sigmoid(logit), in double precision."""
+
+    def __init__(self, scorers: Sequence[Scorer]) -> None:
+        self._scorers = scorers
+
+    def score_all(self, source: Tensor, relation: Tensor) -> Tensor:
+        """Probabilities (query, node)."""
+        return self._mean([scorer.score_all(source, relation) for scorer in self._scorers])
+
+    def score(self, source: Tensor, relation: Tensor, target: Tensor) -> Tensor:
+        """Probabilities (query, candidate)."""
+        return self._mean([scorer.score(source, relation, target) for scorer in self._scorers])
+
+    def _mean(self, logits: Sequence[Tensor]) -> Tensor:
+        return torch.stack([each.double().sigmoid() for each in logits]).mean(dim=0)
 
 
 @contextmanager

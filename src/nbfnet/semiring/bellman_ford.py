@@ -34,12 +34,14 @@ def bellman_ford(
     tolerance: float = 1e-9,
     threads: int | None = None,
 ) -> Float64:
-    """H (source, node): the sum over all paths of at most so many edges or, by default, over all paths.
+    """H (source, node, *shape): the sum over all paths of at most so many edges or, by default, over all paths.
+
+    Where values are vectors or matrices the shape is theirs, otherwise it is empty.
 
     Args:
         edges: the graph with its edge weights, which are the edge representations w(x, r, v).
         sources: node ids.
-        semiring: any; the four of ``nbfnet.semiring.semiring`` run compiled.
+        semiring: any, of numbers, vectors or matrices; the four of ``nbfnet.semiring.semiring`` run compiled.
         factor: for ``plus_times``, makes the edge representations w(x, r, v) · factor[v], or times one number. This
             costs less than other weights.
         iterations: exactly so many; by default until nothing changes.
@@ -54,6 +56,7 @@ def bellman_ford(
     """
     edges.check(*semiring.weights, semiring.name)
     starts = check_sources(sources, edges.num_nodes)
+    _check_shape(edges, semiring)
     if iterations is not None and iterations < 0:
         raise PathError(f"iterations must be 0 or more, got {iterations}")
     if not tolerance > 0:
@@ -67,9 +70,11 @@ def bellman_ford(
         if semiring == PLUS_TIMES and not np.isfinite(scores).all():
             raise PathError("a sum over paths is beyond all numbers: make the edge weights smaller")
         return scores
-    refuse_improving_cycle(edges, starts, semiring)
-    # A best path visits no node twice, and one more iteration tells that nothing changes.
-    most = edges.num_nodes + 1 if semiring.idempotent else _MOST_ITERATIONS
+    most = _MOST_ITERATIONS
+    if not semiring.shape:
+        refuse_improving_cycle(edges, starts, semiring)
+        # A best path visits no node twice, and one more iteration tells that nothing changes.
+        most = edges.num_nodes + 1 if semiring.idempotent else _MOST_ITERATIONS
     scores, settled = _solve(edges, starts, semiring, factor, most, tolerance, threads)
     if not settled:
         raise PathError(
@@ -77,6 +82,15 @@ def bellman_ford(
             "make the edge weights smaller, or give a number of iterations"
         )
     return scores
+
+
+def _check_shape(edges: WeightedEdges, semiring: Semiring) -> None:
+    found = edges.weight.shape[1:] if isinstance(edges.weight, np.ndarray) else ()
+    if found != semiring.shape:
+        raise PathError(
+            f"the values of {semiring.name} have the shape {semiring.shape}, the weights of the edges {found}: "
+            "give one weight of that shape for each edge"
+        )
 
 
 def check_sources(sources: npt.ArrayLike, num_nodes: int) -> Int32:
@@ -108,7 +122,7 @@ def _solve(
     if native is None or semiring not in _COMPILED:
         return iterate(edges, sources, semiring, factor, iterations, tolerance)
     rows = SortedRows.of(edges.csr)
-    uniform = semiring.one if isinstance(edges.weight, np.ndarray) else edges.weight
+    uniform = float(semiring.one) if isinstance(edges.weight, np.ndarray) else edges.weight
     factors = np.empty(0)
     if isinstance(factor, np.ndarray):
         factors = np.empty(edges.num_nodes)

@@ -130,7 +130,8 @@ def path(
         raise _with_names(error, graph) from None
     if slots is None:
         return None
-    return NamedPath([_step(graph, edges, slot) for slot in slots], path_representation(edges, tuple(slots), semiring))
+    value = float(path_representation(edges, tuple(slots), semiring))
+    return NamedPath([_step(graph, edges, slot) for slot in slots], value)
 
 
 def _step(graph: Graph, edges: WeightedEdges, slot: int) -> Step:

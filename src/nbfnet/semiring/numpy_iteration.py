@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nbfnet.graph.triplets import Float64, Int32, Int64
-from nbfnet.semiring.semiring import Operator, Semiring
+from nbfnet.semiring.semiring import Operator, Semiring, Value
 from nbfnet.semiring.weighted_edges import Factor, WeightedEdges
 
 _MESSAGES_AT_ONCE = 1 << 24
@@ -19,11 +21,11 @@ def iterate(
     iterations: int,
     tolerance: float,
 ) -> tuple[Float64, bool]:
-    """H (source, node) after some iterations, and whether the last one changed nothing by more than the tolerance."""
+    """H (source, node, *shape) after some iterations, and whether the last one changed nothing beyond the tolerance."""
     plus = semiring.summation.operator
 
     def solve(chunk: Int32) -> tuple[Float64, bool]:
-        boundary = np.full((edges.csr.num_nodes, len(chunk)), semiring.zero)  # (node, source)
+        boundary = np.full((edges.csr.num_nodes, len(chunk), *semiring.shape), semiring.zero)  # (node, source, *shape)
         boundary[chunk, np.arange(len(chunk))] = semiring.one
         h, settled = boundary, False
         with np.errstate(over="ignore", invalid="ignore"):  # a sum that diverges is reported by the caller
@@ -36,9 +38,10 @@ def iterate(
                     break
         return h, settled
 
-    at_once = max(1, _MESSAGES_AT_ONCE // max(1, edges.csr.num_edges))
+    at_once = max(1, _MESSAGES_AT_ONCE // max(1, edges.csr.num_edges * math.prod(semiring.shape)))
     solved = [solve(sources[first : first + at_once]) for first in range(0, len(sources), at_once)]
-    scores = np.concatenate([np.empty((0, edges.csr.num_nodes)), *[h.T for h, _ in solved]])
+    none = np.empty((0, edges.csr.num_nodes, *semiring.shape))
+    scores = np.concatenate([none, *[h.swapaxes(0, 1) for h, _ in solved]])
     return scores, all(settled for _, settled in solved)
 
 
@@ -49,7 +52,7 @@ def _has_settled(following: Float64, h: Float64, semiring: Semiring, tolerance: 
     return bool(np.all(close | (following == h) & (following == semiring.zero)))
 
 
-def sum_rows(messages: Float64, degree: Int64, plus: Operator, zero: float) -> Float64:
+def sum_rows(messages: Float64, degree: Int64, plus: Operator, zero: Value) -> Float64:
     """⊕ over each row's messages, (slot, n) -> (node, n): neighbours are joined in pairs until one is left."""
     counts = degree
     while counts.max(initial=0) > 1:

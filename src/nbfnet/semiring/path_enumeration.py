@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nbfnet.graph.triplets import Float64
-from nbfnet.semiring.semiring import Semiring
+from nbfnet.semiring.semiring import Semiring, Value
 from nbfnet.semiring.weighted_edges import WeightedEdges
 
 Path = tuple[int, ...]  # slots of the edges, in the order they are walked
@@ -27,17 +27,17 @@ def enumerate_paths(edges: WeightedEdges, source: int, length: int) -> Iterator[
             waiting.extend(((*path, slot), tails[slot]) for slot in leaving.get(end, []))
 
 
-def path_representation(edges: WeightedEdges, path: Path, semiring: Semiring) -> float:
-    """h(P) = w(e_1) ⊗ w(e_2) ⊗ ... ⊗ w(e_|P|)."""
+def path_representation(edges: WeightedEdges, path: Path, semiring: Semiring) -> Value:
+    """h(P) = w(e_1) ⊗ w(e_2) ⊗ ... ⊗ w(e_|P|), from left to right."""
     product = np.array([semiring.one])
     for slot in path:
         product = edges.messages(semiring, product, np.array([slot]))
-    return float(product[0])
+    return product[0] if semiring.shape else float(product[0])
 
 
 def path_enumeration(edges: WeightedEdges, source: int, semiring: Semiring, length: int) -> Float64:
-    """(node,) h(u, v) = ⊕ over the paths P of at most so many edges from u to v of h(P)."""
-    sums = np.full(edges.csr.num_nodes, semiring.zero)
+    """(node, *shape) h(u, v) = ⊕ over the paths P of at most so many edges from u to v of h(P)."""
+    sums = np.full((edges.csr.num_nodes, *semiring.shape), semiring.zero)
     for path, end in enumerate_paths(edges, source, length):
         representation = np.array([path_representation(edges, path, semiring)])
         sums[end : end + 1] = semiring.summation.operator(sums[end : end + 1], representation)

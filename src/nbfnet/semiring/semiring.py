@@ -12,23 +12,26 @@ from nbfnet.errors import PathError
 from nbfnet.graph.triplets import Float64
 
 Operator = Callable[[Float64, Float64], Float64]  # vectorised: two arrays of equal shape in, one out
+Value = float | Float64  # of a path: a number, or an array
 
 LARGEST = float(np.finfo(np.float64).max)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Monoid:
-    """An associative operator with its identity."""
+    """An associative operator with its identity: a number, or an array where values are vectors or matrices."""
 
     operator: Operator
-    identity: float
+    identity: Value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Semiring:
     """⟨⊕, ⊗⟩ with the identities 0̄ (no path) and 1̄ (the path of no edge).
 
-    ``weights`` is the interval an edge's representation must lie in. NaN lies in none.
+    Values are numbers, or arrays of the shape of the identities, such as matrices with their product. Multiplication
+    need not be commutative: a path multiplies its edges from left to right, in the order that it walks them. Operators
+    take arrays (..., *shape). ``weights`` is the interval an edge's representation must lie in. NaN lies in none.
     """
 
     name: str
@@ -37,12 +40,17 @@ class Semiring:
     weights: tuple[float, float] = (-LARGEST, LARGEST)
 
     @property
-    def zero(self) -> float:
+    def shape(self) -> tuple[int, ...]:
+        """The shape of a value; () of a number."""
+        return np.shape(self.summation.identity)
+
+    @property
+    def zero(self) -> Value:
         """0̄, the sum over no path."""
         return self.summation.identity
 
     @property
-    def one(self) -> float:
+    def one(self) -> Value:
         """1̄, the product over no edge."""
         return self.multiplication.identity
 
@@ -50,18 +58,18 @@ class Semiring:
     def idempotent(self) -> bool:
         """Whether a ⊕ a = a, as for min and max. By distributivity, it is enough that 1̄ ⊕ 1̄ = 1̄."""
         one = np.array([self.one])
-        return bool(self.summation.operator(one, one)[0] == self.one)
+        return bool(np.array_equal(self.summation.operator(one, one), one))
 
-    def check_laws(self, samples: Iterable[float]) -> None:
+    def check_laws(self, samples: Iterable[Value]) -> None:
         """Check every law of a semiring on all triples of the samples and the two identities.
 
         Raises:
             PathError: names the law and the values that break it.
         """
-        values = list(dict.fromkeys([*map(float, samples), self.zero, self.one]))
-        a, b, c = (np.array(column) for column in zip(*itertools.product(values, repeat=3), strict=True))
+        values = [np.asarray(value, dtype=np.float64) for value in (*samples, self.zero, self.one)]
+        a, b, c = (np.stack(column) for column in zip(*itertools.product(values, repeat=3), strict=True))
         plus, times = self.summation.operator, self.multiplication.operator
-        zero, one = np.full_like(a, self.zero), np.full_like(a, self.one)
+        zero, one = np.full(a.shape, self.zero), np.full(a.shape, self.one)
         laws = [
             ("summation is commutative: a ⊕ b = b ⊕ a", plus(a, b), plus(b, a)),
             ("summation is associative: (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)", plus(plus(a, b), c), plus(a, plus(b, c))),
@@ -75,11 +83,16 @@ class Semiring:
             ("right distributivity: (b ⊕ c) ⊗ a = b ⊗ a ⊕ c ⊗ a", times(plus(b, c), a), plus(times(b, a), times(c, a))),
         ]
         for law, left, right in laws:
-            broken = ~np.isclose(left, right, rtol=1e-9, atol=0.0)
+            broken = ~np.isclose(left, right, rtol=1e-9, atol=0.0).reshape(len(a), -1).all(axis=1)
             if broken.any():
                 i = int(np.argmax(broken))
-                shown = f"a = {a[i]:g}, b = {b[i]:g}, c = {c[i]:g}: {left[i]:g} is not {right[i]:g}"
+                values_of = [_shown(part[i]) for part in (a, b, c, left, right)]
+                shown = "a = {}, b = {}, c = {}: {} is not {}".format(*values_of)
                 raise PathError(f"{self.name} is not a semiring: {law} fails for {shown}")
+
+
+def _shown(value: Float64) -> str:
+    return f"{float(value):g}" if value.ndim == 0 else str(value.tolist())
 
 
 PLUS_TIMES = Semiring("plus_times", Monoid(np.add, 0.0), Monoid(np.multiply, 1.0))

@@ -72,14 +72,14 @@ Factor = Float64 | float  # (node,) multiplies the weight of the edges that end 
 
 @dataclass(frozen=True, eq=False)
 class WeightedEdges:
-    """w_e for every edge e of a graph: (slot,), or one number for all."""
+    """w_e for every edge e of a graph: (slot,), or one number for all; (slot, ...) where values are arrays."""
 
     csr: RelationalCSR
     weight: Float64 | float = 1.0
 
     def __post_init__(self) -> None:
         weight, count = self.weight, self.csr.num_edges
-        if isinstance(weight, np.ndarray) and (weight.shape != (count,) or weight.dtype != np.float64):
+        if isinstance(weight, np.ndarray) and (weight.shape[:1] != (count,) or weight.dtype != np.float64):
             raise PathError(f"expected {count:,} weights as float64, got {weight.shape} as {weight.dtype}")
 
     @classmethod
@@ -120,8 +120,9 @@ class WeightedEdges:
     def messages(
         self, semiring: Semiring, values: Float64, slots: Int64 | slice, factor: Factor | None = None
     ) -> Float64:
-        """h(x) ⊗ w(x, r, v) for the edges in some slots, whose sources x have these values: (slot, ...)."""
-        times, columns = semiring.multiplication.operator, (-1, *[1] * (values.ndim - 1))
+        """h(x) ⊗ w(x, r, v) for the edges in some slots, whose sources x have these values: (slot, ..., *shape)."""
+        between = values.ndim - 1 - len(semiring.shape)  # such as one axis of sources
+        times, columns = semiring.multiplication.operator, (-1, *[1] * between, *semiring.shape)
         rows = self.csr.target[slots]
         parts = [self.weight[slots] if isinstance(self.weight, np.ndarray) else np.full(len(rows), self.weight)]
         if factor is not None:
