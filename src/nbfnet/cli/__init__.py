@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.metadata
+import os
 import re
 import signal
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +27,7 @@ COMMANDS = {
     "data": "List known datasets; check, describe, split, convert graphs.",
     "paths": "Find the nodes closest to a node by a classical method.",
     "train": "Train a network on a graph.",
-    "evaluate": "Evaluate a trained network.",
+    "evaluate": "Evaluate a trained network, or several together.",
     "predict": "Name the best answers to a query.",
     "explain": "Show the paths that make a network believe in a link.",
     "rules": "Show the rules that a network relies on for a relation.",
@@ -129,9 +131,11 @@ def main() -> None:
             app(prog_name="nbfnet")
     except NbfnetError as error:
         report_error(error)
+        _drop_unwritten()
         sys.exit(2)
     except OSError as error:
         report_error(f"{error.filename or 'the output'}: {error.strerror or error}")
+        _drop_unwritten()
         sys.exit(2)
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not re.search(_NO_MEMORY, str(error)):
@@ -146,3 +150,13 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         sys.exit(143 if isinstance(interrupt, Terminated) else 130)
+
+
+def _drop_unwritten() -> None:
+    """What is left of the output and cannot be written: Python would try again as it ends, and change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):  # it is not a file
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
