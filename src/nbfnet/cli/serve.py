@@ -30,7 +30,12 @@ AllowHost = Annotated[
     list[str] | None,
     typer.Option("--allow-host", metavar="NAME", help="A name by which this server is reached. May be repeated."),
 ]
-Workers = Annotated[int, typer.Option(metavar="NUMBER", min=1, max=64, help="Questions computed at the same time.")]
+Workers = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER", min=1, max=64, help="Questions computed at the same time, one of them an explanation."
+    ),
+]
 Seconds = Annotated[float, typer.Option(metavar="NUMBER", min=0.1, help="How long a question may take.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 

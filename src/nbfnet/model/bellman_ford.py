@@ -147,6 +147,8 @@ class BellmanFord(nn.Module):
 
 def distinct_queries(source: Tensor, relation: Tensor) -> tuple[Tensor, Int32, Int64]:
     """Queries that share source and relation are computed once: which one each is, and their parts."""
+    if len(source) == 1:  # sorting one takes longer than a small query
+        return torch.zeros(1, dtype=torch.long), source.numpy().astype(np.int32), relation.numpy().astype(np.int64)
     both = np.stack([relation.numpy(), source.numpy()], axis=1)
     distinct, query = np.unique(both, axis=0, return_inverse=True)
     return torch.from_numpy(query.reshape(-1)), distinct[:, 1].astype(np.int32), distinct[:, 0]

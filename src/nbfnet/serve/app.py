@@ -67,14 +67,20 @@ def make_app(run: Run, settings: Settings) -> ASGIApp:
     """The application over a run, guarded and counted."""
     asked, card = AskedRun(run, settings.limits), ModelCard(run)
     limits = settings.limits
-    pool, lookups = WorkerPool(limits, limits.workers), WorkerPool(limits, 1)  # names are found while networks compute
+    # An explanation takes as long as many predictions and has a worker of its own, as names have. Predictions are too
+    # short to gain from a second one: two would wait for Python's lock most of the time.
+    pool, reasons, lookups = (
+        WorkerPool(limits, max(1, limits.workers - 1)),
+        WorkerPool(limits, 1),
+        WorkerPool(limits, 1),
+    )
     sessions, metrics = Sessions(limits), RequestMetrics()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        pool.close()
-        lookups.close()
+        for each in (pool, reasons, lookups):
+            each.close()
 
     app = FastAPI(
         title="nbfnet",
@@ -114,7 +120,7 @@ def make_app(run: Run, settings: Settings) -> ASGIApp:
     @app.get("/api/metrics", response_class=PlainTextResponse, tags=["server"])
     async def show_metrics() -> PlainTextResponse:
         """Counters in the text format of Prometheus."""
-        gauges = {"computations_in_flight": pool.in_flight, "sessions": len(sessions)}
+        gauges = {"computations_in_flight": pool.in_flight + reasons.in_flight, "sessions": len(sessions)}
         return PlainTextResponse(metrics.text(gauges), media_type="text/plain; version=0.0.4")
 
     @app.get("/api/entities", response_model=schemas.Entities, tags=["graph"])
@@ -162,7 +168,7 @@ def make_app(run: Run, settings: Settings) -> ASGIApp:
         k: Annotated[int, Query(ge=1, le=limits.paths, description="how many paths")] = 5,
     ) -> StrictJSON:
         """The paths behind a prediction; a fact that is known already is hidden first."""
-        return StrictJSON(await pool.run(lambda: asked.explain(head, relation, tail, k, asked_end, edits)))
+        return StrictJSON(await reasons.run(lambda: asked.explain(head, relation, tail, k, asked_end, edits)))
 
     @app.get("/api/facts", response_model=schemas.SessionFacts, tags=["what if"])
     async def facts(edits: InSession, session: SessionId = None) -> StrictJSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -58,6 +59,8 @@ def run_server(app: ASGIApp, listening: socket.socket, *, on_start: Callable[[],
     )
     server = uvicorn.Server(config)
     keep_freed_memory()
+    # A computation releases Python's lock for microseconds, and would wait for five milliseconds to get it back.
+    sys.setswitchinterval(0.0005)
     on_start()
     with listening, contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
