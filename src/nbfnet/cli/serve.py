@@ -32,9 +32,7 @@ AllowHost = Annotated[
 ]
 Workers = Annotated[
     int,
-    typer.Option(
-        metavar="NUMBER", min=1, max=64, help="Questions computed at the same time, one of them an explanation."
-    ),
+    typer.Option(metavar="NUMBER", min=1, max=64, help="Questions computed at the same time."),
 ]
 Seconds = Annotated[float, typer.Option(metavar="NUMBER", min=0.1, help="How long a question may take.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,9 @@ class RelationalCSR:
 
     def hide(self, slots: Int64) -> RelationalCSR:
         """A view without the edges in some slots, in O(E + V): nothing is sorted again."""
+        slots = np.unique(slots)
+        if len(slots) <= _FEW:
+            return self._hide_few(slots)
         keep = np.ones(self.num_edges, dtype=np.bool_)
         keep[slots] = False
         return self.keep(keep)
@@ -88,6 +92,22 @@ class RelationalCSR:
             self if self.whole is None else self.whole,
         )
 
+    def _hide_few(self, slots: Int64) -> RelationalCSR:
+        """The same for a few slots, ascending: what is between them is copied as a whole, and the transpose with it."""
+        hidden = RelationalCSR(
+            self.num_nodes,
+            self.num_relations,
+            _begins_without(self.indptr, slots),
+            _without(self.source, slots),
+            _without(self.relation, slots),
+            _without(self.edge, slots),
+            None if self.weight is None else _without(self.weight, slots),
+            self if self.whole is None else self.whole,
+        )
+        if "transpose" in self.__dict__:
+            hidden.__dict__["transpose"] = self.transpose.without(slots, self.source)
+        return hidden
+
 
 @dataclass(frozen=True, eq=False)
 class Transpose:
@@ -96,6 +116,34 @@ class Transpose:
     indptr: Int64  # (node + 1,)
     target: Int32  # (edge,)
     slot: Int64  # (edge,) where the edge stands in the RelationalCSR
+
+    def without(self, slots: Int64, source: Int32) -> Transpose:
+        """Without the edges in a few slots, ascending, whose sources (slot,) are given."""
+        places = []
+        for s in slots.tolist():
+            begin, end = self.indptr[source[s] : source[s] + 2].tolist()
+            places.append(begin + int(np.searchsorted(self.slot[begin:end], s)))
+        place = np.sort(np.array(places, dtype=np.int64))
+        slot = _without(self.slot, place)
+        for s in slots[::-1].tolist():
+            slot -= slot > s
+        return Transpose(_begins_without(self.indptr, place), _without(self.target, place), slot)
+
+
+_FEW = 8  # edges that are hidden at once
+
+Array = TypeVar("Array", Int32, Int64, Float64)
+
+
+def _without(array: Array, places: Int64) -> Array:
+    """A copy without the entries at some places, ascending."""
+    begins, ends = [0, *(places + 1).tolist()], [*places.tolist(), len(array)]
+    return np.concatenate([array[begin:end] for begin, end in zip(begins, ends, strict=True)])
+
+
+def _begins_without(indptr: Int64, places: Int64) -> Int64:
+    """Where runs begin when the entries at some places, ascending, are gone."""
+    return indptr - np.searchsorted(places, indptr)
 
 
 def sort_by_key(keys: Int32, num_keys: int) -> tuple[Int64, Int64]:
