@@ -29,7 +29,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one thread for each of several proces
 
 import torch
 
+from nbfnet.cli.output import show_notes
 from nbfnet.graph.store import write_store
+from nbfnet.progress import show_progress
 
 TIMEOUT = 180  # seconds; a busy machine must not fail a test
 
@@ -38,6 +40,13 @@ TIMEOUT = 180  # seconds; a busy machine must not fail a test
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, max_examples=20)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=300)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+
+
+@pytest.fixture(autouse=True)
+def notes_as_at_the_start() -> None:
+    """A command that ran quietly in this process leaves its notes switched off."""
+    show_notes(True)
+    show_progress(False)
 
 
 @pytest.fixture(scope="session")
