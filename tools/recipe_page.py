@@ -71,10 +71,10 @@ def _graph_table(graph: str, lines: list[Line]) -> str:
                 for part, metric in (("valid", "mrr"), ("test", "mrr"), ("test", "hits@10"))
             )
             best = ", ".join(str(round(run["best_epoch"], 1)) for run in runs)
-            minutes = mean(run["training_seconds"] for run in runs) / 60
+            minutes = mean(run["cpu_seconds"] for run in runs) / 60
             rows.append(f"| {recipe} | {valid} | {test} | {hits} | {best} | {minutes:.1f} | {len(runs)} |\n")
     head = (
-        "| recipe | valid MRR | test MRR | test HITS@10 | best epoch | training, minutes | seeds |\n"
+        "| recipe | valid MRR | test MRR | test HITS@10 | best epoch | minutes of one core | seeds |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n"
     )
     return f"\n## {graph}, {lines[0]['epochs']:g} epochs\n\n{head}{''.join(rows)}"
