@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import nbfnet
 from nbfnet.serve.asked_run import AskedRun
@@ -66,11 +67,14 @@ def test_an_entity_of_a_type_is_asked_for_by_type(drugs) -> None:
 @pytest.mark.parametrize("asked", ["tail", "head"])
 def test_explanations_are_those_of_the_run(drugs, drugs_run: nbfnet.Run, asked: Any) -> None:
     found = drugs.get("/api/explain", **LINK, k=3, asked=asked).json()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as a worker does: sums in another order differ in their last digits
     expected = drugs_run.explain(*LINK.values(), k=3, asked=asked)
+    torch.set_num_threads(threads)
     assert [path["sentence"] for path in found["paths"]] == [str(path) for path in expected.paths]
     assert found["probability"] == pytest.approx(expected.probability)
     for path, other in zip(found["paths"], expected.paths, strict=True):
-        assert [edge["importance"] for edge in path["edges"]] == pytest.approx(list(other.importance), abs=1e-6)
+        assert [edge["importance"] for edge in path["edges"]] == pytest.approx(list(other.importance))
         assert path["deletion_drop"] == pytest.approx(other.deletion_drop, abs=1e-5)
     assert sorted(number for pattern in found["patterns"] for number in pattern["paths"]) == [0, 1, 2]
     assert ("--asked" in found["command"]) == (asked == "head")

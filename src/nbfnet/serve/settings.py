@@ -18,7 +18,7 @@ class Limits:
     body: int = 64 * 1024  # bytes
     k: int = 200  # answers of one prediction
     paths: int = 20  # of one explanation
-    workers: int = 2  # computations at the same time
+    workers: int = 2  # computations at the same time, one of them for explanations
     waiting: int = 64  # requests that wait for a worker
     seconds: float = 30.0  # until an answer must be there
     sessions: int = 1000
