@@ -54,7 +54,8 @@ def read_results() -> list[dict[str, Any]]:
     """The results of experiments, by name."""
     files = sorted((ROOT / "results").glob("*.json"))
     documents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    return [document | {"note": _note(document)} for document in documents if "experiment" in document]
+    results = [document | {"note": _note(document)} for document in documents if "experiment" in document]
+    return sorted(results, key=lambda result: result["experiment"].startswith(("drum", "neurallp")))
 
 
 def _note(result: dict[str, Any]) -> str:

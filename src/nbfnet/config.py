@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from nbfnet.errors import ConfigError, closest
 from nbfnet.regular_files import is_special
 
+Table = Mapping[str, Any]  # of a configuration, such as {"model": {"layers": 4}}
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]  # scores are divided by it, in single precision
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -185,6 +186,20 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: {error.strerror}; give a TOML file") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: this is not TOML: {_in_words(error)}") from None
+
+
+def configured(config: str | Path | Table | None) -> list[Table]:
+    """The tables of a configuration: a TOML file, checked so that an error names it, or the tables themselves."""
+    if isinstance(config, str | Path):
+        tables = read_toml(Path(config))
+        make_config(tables, origin=str(config))
+        return [tables]
+    return [] if config is None else [config]
+
+
+def stated(table: str, **values: Any) -> Table:
+    """A configuration with one table of the values that are not None."""
+    return {table: {key: value for key, value in values.items() if value is not None}}
 
 
 def make_config(*layers: Mapping[str, Any], origin: str = "configuration") -> Config:

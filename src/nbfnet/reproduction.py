@@ -16,8 +16,9 @@ import numpy as np
 from nbfnet.config import Config, Publication
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
-from nbfnet.run import Listener, Run
+from nbfnet.run import Run
 from nbfnet.training.defaults import total_memory
+from nbfnet.training.loop import Listener
 
 
 @dataclass(frozen=True)

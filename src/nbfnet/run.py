@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
-from nbfnet.config import Config, make_config, read_toml
+from nbfnet.config import Config, Table, configured, make_config, stated
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import EvaluationError, QueryError
 from nbfnet.evaluation.baselines import BASELINES
@@ -31,23 +29,20 @@ from nbfnet.graph.extension import with_facts
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.loading import load
 from nbfnet.model.ultra import read_ultra
-from nbfnet.prediction.answers import QUESTION, Answers, AnswersOfMany, ScoredLink, ScoredLinks
-from nbfnet.prediction.asking import Wanted, ask
+from nbfnet.prediction.answers import Answers, AnswersOfMany, ScoredLink, ScoredLinks
+from nbfnet.prediction.asking import Wanted, ask, queries_of
 from nbfnet.prediction.members import calibrate_run, make_predictor
 from nbfnet.prediction.missing_links import missing_links
 from nbfnet.prediction.new_facts import links_to_ask, new_graph
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
-from nbfnet.training.log import curves_of, read_log
+from nbfnet.training.log import Entry, curves_of, describe_entry, read_log
+from nbfnet.training.loop import Listener
 from nbfnet.training.loop import train as learn
 from nbfnet.training.memory_estimate import check_memory, require_whole
 from nbfnet.training.pretraining import begin_pretraining, resume_pretraining
 from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 from nbfnet.training.start import begin, check_device, device_of, resume, stated_config
-
-Validation = dict[str, Any]  # a line of the log: epoch, loss, valid metrics, seconds
-Listener = Callable[[Validation], None]
-Table = Mapping[str, Any]  # of a configuration, such as {"model": {"layers": 4}}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -236,8 +231,6 @@ class Run:
 
     def ask(self, head: str | None, relation: str | None, tail: str | None, wanted: Wanted) -> Answers:
         """As ``predict``, with its options as one object."""
-        for role, name in (("head", head), ("relation", relation), ("tail", tail)):
-            _require_name(role, name)
         return ask(self.predictor, head, relation, tail, wanted)
 
     def predict_many(self, queries: Any, **options: Any) -> AnswersOfMany:
@@ -246,7 +239,7 @@ class Run:
         ``queries`` is a list of (head, relation, tail) with None or '?' for what is asked, or a DataFrame with columns
         head, relation and tail, of which the asked one may be missing.
         """
-        return AnswersOfMany(self.predict(*query, **options) for query in _queries(queries))
+        return AnswersOfMany(self.predict(*query, **options) for query in queries_of(queries))
 
     def missing_links(
         self, k: int = 100, *, relation: str | None = None, minutes: float = 2.0, any_type: bool = False, seed: int = 0
@@ -385,6 +378,7 @@ class Run:
         """
         dataset = self._dataset_to_ask(split, queries, facts)
         device, graph = device_of(self.config), facts_of(dataset, split)
+        how: Any = {"ties": ties, "sample": sample, "seed": seed, "team": team}
         sampling = self.config.sampling
         if sampling.hops is not None:
             if baselines:
@@ -393,8 +387,7 @@ class Run:
                 raise EvaluationError("this run samples its graph, so it is evaluated alone: give one run")
             trained = SampledScorer(self.folder.network(self.dataset, device), graph, sampling, device)
             tails = given_tails(dataset, split)
-            how: Any = {"given_tails": tails, "ties": ties, "sample": sample, "seed": seed, "team": team}
-            return evaluate_drawn(trained, dataset, split, sampling.candidates, **how)
+            return evaluate_drawn(trained, dataset, split, sampling.candidates, given_tails=tails, **how)
         check_memory(graph, self.config, "evaluating on")
         networks = [folder.network(self.dataset, device) for folder in self._folders_of_one_graph()]
         scored = [NetworkScorer(network, graph.message_csr, device) for network in networks]
@@ -402,12 +395,9 @@ class Run:
             "this network": scored[0] if len(scored) == 1 else MeanScorer(scored),
             **({name: make(graph) for name, make in BASELINES.items()} if baselines else {}),
         }
-        protocol: Any = {"ties": ties, "filtered_by": filtered_by, "any_type": any_type, "drawn": drawn}
-        protocol |= {"sample": sample, "seed": seed}
-        given = given_negatives(dataset, split)
-        result, *others = [
-            evaluate(scorer, dataset, split, negatives=given, team=team, **protocol) for scorer in scorers.values()
-        ]
+        how |= {"filtered_by": filtered_by, "any_type": any_type, "drawn": drawn}
+        how |= {"negatives": given_negatives(dataset, split)}
+        result, *others = [evaluate(scorer, dataset, split, **how) for scorer in scorers.values()]
         found = dict(zip(list(scorers)[1:], (other.metrics for other in others), strict=True))
         return dataclasses.replace(result, baselines=found)  # type: ignore[arg-type]
 
@@ -465,7 +455,7 @@ class Run:
         return load(str(facts) if isinstance(facts, Path) else facts)
 
     @property
-    def history(self) -> list[Validation]:
+    def history(self) -> list[Entry]:
         """Every validation of the training: epoch, loss, valid metrics, seconds."""
         return read_log(self.folder.path)
 
@@ -530,14 +520,14 @@ def train(
         raise QueryError("resume=True needs the folder of the run")
     tables = [
         *configured(config),
-        {"training": _given(epochs=epochs, hours=None if hours is None else float(hours), seed=seed)},
+        stated("training", epochs=epochs, hours=None if hours is None else float(hours), seed=seed),
     ]
     path = Path(tempfile.mkdtemp(prefix="nbfnet-")) / "run" if folder is None else Path(folder)
     named = str(source) if isinstance(source, str | Path) else type(source).__name__
     start = Run.resume if resume else Run.begin
     with nullcontext() if progress is None else progress_shown(progress):
         run = start(path, source, *tables, types=types, start_from=start_from, source=named)
-        run.train(listener=callback or (write_validation if progress else None))
+        run.train(listener=callback or (_write_entry if progress else None))
     return Run.open(path)
 
 
@@ -555,54 +545,5 @@ def _load(
     return load(source, seed=config.training.seed, paper_split=paper_split, **options)
 
 
-def configured(config: str | Path | Table | None) -> list[Table]:
-    """The tables of a configuration: a TOML file, checked so that an error names it, or the tables themselves."""
-    if isinstance(config, str | Path):
-        tables = read_toml(Path(config))
-        make_config(tables, origin=str(config))
-        return [tables]
-    return [] if config is None else [config]
-
-
-def write_validation(entry: Validation) -> None:
-    """One line on standard error for a validation."""
-    write_line(describe_validation(entry))
-
-
-def describe_validation(entry: Validation) -> str:
-    """A validation in one line."""
-    metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
-    return f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}"
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _require_name(role: str, name: object) -> None:
-    if name is not None and not isinstance(name, str):
-        raise QueryError(f"the {role} is {name!r}: give a name as text, for example {str(name)!r}")
-
-
-def _queries(given: Any) -> list[tuple[str | None, str | None, str | None]]:
-    """(head, relation, tail) of each query, None for what is asked."""
-    if hasattr(given, "columns"):
-        names = [str(name) for name in given.columns]
-        unknown = sorted(set(names) - {"head", "relation", "tail"})
-        if unknown or len(names) < 2:
-            raise QueryError(f"queries have the columns head, relation and tail, not {', '.join(names)}")
-        columns = [list(given[r]) if r in names else [None] * len(given) for r in ("head", "relation", "tail")]
-        rows = list(zip(*columns, strict=True))
-    else:
-        rows = [tuple(row) for row in given]
-    return [_query(number, row) for number, row in enumerate(rows, start=1)]
-
-
-def _query(number: int, row: tuple[Any, ...]) -> tuple[str | None, str | None, str | None]:
-    if len(row) == 2:
-        row = (*row, None)
-    if len(row) != 3:
-        raise QueryError(f"query {number} has {len(row)} parts: give head, relation and tail, None for what is asked")
-    is_asked = [part is None or part == QUESTION or (isinstance(part, float) and np.isnan(part)) for part in row]
-    head, relation, tail = (None if asked else part for asked, part in zip(is_asked, row, strict=True))
-    return head, relation, tail
+def _write_entry(entry: Entry) -> None:
+    write_line(describe_entry(entry))

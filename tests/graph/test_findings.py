@@ -225,6 +225,13 @@ def test_numbers_as_tails_stay_tails_and_are_named(write: Write) -> None:
     assert "head,tail,weight" in found(graph, "numbers").remedy
 
 
+def test_entities_with_numbers_for_names_are_not_news(write: Write) -> None:
+    rows = [f"{1000 + i % 20}\tis a kind of\t{1000 + (3 * i + 1) % 20}" for i in range(40)]
+    graph = read(write("g.tsv", "\n".join(rows)))
+    assert (graph.kind, graph.num_nodes) == ("knowledge", 20)
+    assert not kinds(graph) & {"weights", "numbers"}
+
+
 def test_ratings_of_other_things_are_weights(write: Write) -> None:
     rows = [f"user {i % 30},film {(7 * i) % 41},{1 + i % 5}" for i in range(300)]
     assert read(write("g.csv", "\n".join(rows))).kind == "homogeneous"

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from nbfnet.cli.options import Json
-from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
-from nbfnet.cli.train import ConfigFile, EpochCount, Hours, Output, Resume, SeedOption, Settings, report_validation
+from nbfnet.cli.train import (
+    ConfigFile,
+    EpochCount,
+    Hours,
+    Output,
+    Resume,
+    SeedOption,
+    Settings,
+    is_there,
+    print_best,
+    report_validation,
+    reporting_interrupts,
+    stated_tables,
+)
 
 Sources = Annotated[
     list[str],
@@ -47,43 +59,18 @@ def pretrain(
     Ctrl-C stops with a checkpoint, and --resume continues from it, also after a kill. Under torchrun several processes
     share the work.
     """
-    from nbfnet.config import make_config, parse_settings
+    from nbfnet.config import make_config
     from nbfnet.distributed import gather_team
-    from nbfnet.errors import ConfigError
-    from nbfnet.run import Run, configured
+    from nbfnet.run import Run
     from nbfnet.training.pretraining import PRETRAINING
 
-    if epochs is not None and hours is not None:
-        raise ConfigError("--epochs and --hours: give one of them; a budget of time takes the place of epochs")
-    stated = (("epochs", epochs), ("hours", hours), ("seed", seed))
-    numbers = {key: value for key, value in stated if value is not None}
-    tables = [*configured(config), parse_settings(settings or []), {"training": numbers}]
-    if continues and not output.exists():
-        report_note(f"there is no run in {output} yet: starting one")  # perhaps it was killed before it made the folder
-    device = make_config(PRETRAINING, *tables).training.device
-    with gather_team(device) as team:
-        try:
-            run = Run.pretrain(
-                output,
-                sources,
-                *tables,
-                held_out=held_out or [],
-                resume=continues,
-                listener=report_validation,
-                team=team,
-                source=" ".join(sources),
-                command=shlex.join(sys.argv),
-            )
-        except KeyboardInterrupt:
-            report_note("stopped with a checkpoint; the same command with --resume continues")
-            raise
-        if not team.leads:
-            return
-    best = run.folder.manifest["metrics"]
-    if json:
-        print_json({"run": str(output), "best": best})
-        return
-    if best:
-        print_title(f"{output}: the {'best' if best['valid'] else 'last'} network, after epoch {best['epoch']:.4g}")
-        print_table([(name, f"{value:.4f}") for name, value in best["valid"].items()])
-    print_text(f"next: nbfnet predict {output} --facts FILE --head NAME --relation NAME")
+    tables = stated_tables(config, settings, epochs=epochs, hours=hours, seed=seed)
+    continues = continues and is_there(output)
+    note: Any = {"source": " ".join(sources), "command": shlex.join(sys.argv)}
+    with gather_team(make_config(PRETRAINING, *tables).training.device) as team:
+        how: Any = {"held_out": held_out or [], "resume": continues, "listener": report_validation, "team": team}
+        with reporting_interrupts():
+            run = Run.pretrain(output, sources, *tables, **how, **note)
+        if team.leads:
+            following = f"predict {output} --facts FILE --head NAME --relation NAME"
+            print_best(output, run.folder.manifest["metrics"], following, json=json)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,7 @@ from nbfnet.cli.options import Json, PaperSplit, Reading, Source, reads_source
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 
 if TYPE_CHECKING:
+    from nbfnet.config import Table
     from nbfnet.graph.graph import Dataset
     from nbfnet.run import Run
 
@@ -70,23 +73,15 @@ def train(
     continues from it, also after a kill. Under torchrun several processes share the work.
     """
     from nbfnet.cli.sources import open_graph
-    from nbfnet.config import parse_settings
     from nbfnet.distributed import gather_team
-    from nbfnet.errors import ConfigError
-    from nbfnet.run import Run, configured
+    from nbfnet.run import Run
     from nbfnet.training.log import draw_curves, require_matplotlib
     from nbfnet.training.start import check_device, stated_config
 
     if plot:
         require_matplotlib()
-    if epochs is not None and hours is not None:
-        raise ConfigError("--epochs and --hours: give one of them; a budget of time takes the place of epochs")
-    stated = (("epochs", epochs), ("hours", hours), ("seed", seed))
-    numbers = {key: value for key, value in stated if value is not None}
-    tables = [*configured(config), parse_settings(settings or []), {"training": numbers}]
-    if continues and not output.exists():
-        report_note(f"there is no run in {output} yet: starting one")  # perhaps it was killed before it made the folder
-        continues = False
+    tables = stated_tables(config, settings, epochs=epochs, hours=hours, seed=seed)
+    continues = continues and is_there(output)
     device = stated_config(output if continues else None, *tables).training.device
     check_device(device)
     opened = open_graph(source, reading)
@@ -96,15 +91,39 @@ def train(
         run = start(output, opened, *tables, paper_split=paper_split, start_from=start_from, team=team, **note)
         if team.leads:
             _report_start(run)
-        try:
+        with reporting_interrupts():
             run.train(listener=report_validation, team=team)
-        except KeyboardInterrupt:
-            report_note("stopped with a checkpoint; the same command with --resume continues")
-            raise
         if team.leads:
             if plot:
                 draw_curves(output)
             _report_end(run, json)
+
+
+def stated_tables(config: Path | None, settings: list[str] | None, **numbers: float | None) -> list[Table]:
+    """The configuration of a command line: a file, then single keys, then options."""
+    from nbfnet.config import configured, parse_settings, stated
+    from nbfnet.errors import ConfigError
+
+    if numbers["epochs"] is not None and numbers["hours"] is not None:
+        raise ConfigError("--epochs and --hours: give one of them; a budget of time takes the place of epochs")
+    return [*configured(config), parse_settings(settings or []), stated("training", **numbers)]
+
+
+def is_there(run: Path) -> bool:
+    """Whether there is a run to resume; a note if not, as it may have been killed before it made the folder."""
+    if not run.exists():
+        report_note(f"there is no run in {run} yet: starting one")
+    return run.exists()
+
+
+@contextmanager
+def reporting_interrupts() -> Iterator[None]:
+    """Say after Ctrl-C how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        report_note("stopped with a checkpoint; the same command with --resume continues")
+        raise
 
 
 def _report_start(run: Run) -> None:
@@ -145,9 +164,9 @@ def _plain(value: object) -> object:
 
 def report_validation(entry: dict[str, Any]) -> None:
     """One line on standard error for each validation."""
-    from nbfnet.run import describe_validation
+    from nbfnet.training.log import describe_entry
 
-    report_note(describe_validation(entry))
+    report_note(describe_entry(entry))
 
 
 def _report_end(run: Run, json: bool) -> None:
@@ -160,14 +179,18 @@ def _report_end(run: Run, json: bool) -> None:
             "the network ranks valid links as chance would: it has learned nothing. The graph may be too small, or its "
             "links may not follow from paths; 'nbfnet evaluate --baselines' shows what simple methods reach"
         )
+    print_best(folder.path, best, f"{'evaluate' if len(dataset.test) else 'info'} {folder.path}", json=json)
+
+
+def print_best(run: Path, best: dict[str, Any], following: str, *, json: bool) -> None:
+    """The network that was kept, and a command to follow."""
     if json:
-        print_json({"run": str(folder.path), "best": best})
+        print_json({"run": str(run), "best": best})
         return
     if best:
-        which = "best" if best["valid"] else "last"
-        print_title(f"{folder.path}: the {which} network, after epoch {best['epoch']:.4g}")
+        print_title(f"{run}: the {'best' if best['valid'] else 'last'} network, after epoch {best['epoch']:.4g}")
         print_table([(name, f"{value:.4f}") for name, value in best["valid"].items()])
-    print_text(f"next: nbfnet {'evaluate' if len(dataset.test) else 'info'} {folder.path}")
+    print_text(f"next: nbfnet {following}")
 
 
 def learned_nothing(valid: dict[str, float], dataset: Dataset) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from nbfnet.errors import QueryError, UnknownNameError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.triplets import Int32
-from nbfnet.prediction.answers import Answer, Answers
+from nbfnet.prediction.answers import QUESTION, Answer, Answers
 from nbfnet.prediction.predictor import Predictor, Ranking
 from nbfnet.sampling.possible_answers import Mask, seen_answers
 
@@ -56,6 +58,9 @@ def ask(
             "leave out exactly one of head, relation and tail, which is what is asked; "
             f"{f'you gave {given}' if given else 'you gave none of them'}"
         )
+    for role, part in zip(_ROLES, (head, relation, tail), strict=True):
+        if part is not None and not isinstance(part, str):
+            raise QueryError(f"the {role} is {part!r}: give a name as text, for example {str(part)!r}")
     ids = graph.entities, graph.relations
     u, v = (None if name is None else ids[0].find(name) for name in (head, tail))
     q = None if relation is None else ids[1].find(relation)
@@ -71,6 +76,28 @@ def ask(
 
 
 _ROLES = ("head", "relation", "tail")
+
+
+def queries_of(given: Any) -> list[tuple[str | None, ...]]:
+    """(head, relation, tail) of each query of a list or a DataFrame, None for what is asked."""
+    if not hasattr(given, "columns"):
+        return [_query(number, tuple(row)) for number, row in enumerate(given, start=1)]
+    names = [str(name) for name in given.columns]
+    if len(names) < 2 or not set(names) <= set(_ROLES):
+        raise QueryError(f"queries have the columns head, relation and tail, not {', '.join(names)}")
+    columns = [list(given[role]) if role in names else [None] * len(given) for role in _ROLES]
+    return [_query(number, row) for number, row in enumerate(zip(*columns, strict=True), start=1)]
+
+
+def _query(number: int, row: tuple[Any, ...]) -> tuple[str | None, ...]:
+    if len(row) not in (2, 3):
+        raise QueryError(f"query {number} has {len(row)} parts: give head, relation and tail, None for what is asked")
+    parts = row if len(row) == 3 else (*row, None)
+    return tuple(None if _is_asked(part) else part for part in parts)
+
+
+def _is_asked(part: object) -> bool:
+    return part is None or part == QUESTION or (isinstance(part, float) and math.isnan(part))
 
 
 def _rank(predictor: Predictor, u: int | None, q: int | None, v: int | None, wanted: Wanted) -> Ranking:

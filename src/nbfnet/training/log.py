@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from nbfnet.strict_json import strict_json
 from nbfnet.training.checkpoint import write_error
 
 FILE = "log.jsonl"
+Entry = dict[str, Any]  # of a validation: epoch, loss, valid metrics, seconds
 
 
-class _Entry(BaseModel):
+class _Required(BaseModel):
     """What a line must have."""
 
     epoch: float
@@ -43,7 +44,7 @@ class Log:
                 raise RunFolderError(self._file, what, "restore it from a copy, or train again in another folder")
             file.truncate(length)
 
-    def append(self, entry: Mapping[str, Any]) -> int:
+    def append(self, entry: Entry) -> int:
         """Write a line; returns the length of the log in bytes."""
         try:
             with self._file.open("ab") as file:
@@ -55,7 +56,7 @@ class Log:
             raise write_error(self._file, error) from None
 
 
-def read_log(folder: Path) -> list[dict[str, Any]]:
+def read_log(folder: Path) -> list[Entry]:
     """The lines of a log; one that was cut off while it was written is left out.
 
     Raises:
@@ -68,10 +69,10 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     return [_read_line(file, number, line) for number, line in enumerate(lines, start=1)]
 
 
-def _read_line(file: Path, number: int, line: bytes) -> dict[str, Any]:
+def _read_line(file: Path, number: int, line: bytes) -> Entry:
     try:
-        entry: dict[str, Any] = json.loads(line)
-        _Entry.model_validate(entry, strict=True)
+        entry: Entry = json.loads(line)
+        _Required.model_validate(entry, strict=True)
     except (ValueError, RecursionError):
         what = f"line {number} is not that of a validation"
         raise RunFolderError(file, what, "restore it from a copy, or train again in another folder") from None
@@ -83,6 +84,12 @@ def _number(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
+def describe_entry(entry: Entry) -> str:
+    """A validation in one line."""
+    metrics = "  ".join(f"{name} {value:.4f}" for name, value in entry["valid"].items() if name != "mr")
+    return f"epoch {entry['epoch']:.4g}  loss {entry['loss']:.4f}  {metrics}"
+
+
 CURVES = "curves.png"
 
 
@@ -92,7 +99,7 @@ def require_matplotlib() -> None:
         raise MissingExtraError("a picture of the learning curves", "matplotlib", "plot")
 
 
-def curves_of(log: Sequence[Mapping[str, Any]]) -> Any:
+def curves_of(log: Sequence[Entry]) -> Any:
     """The loss and the metrics of every validation, as a matplotlib figure."""
     require_matplotlib()
     from matplotlib.figure import Figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from typing import Any
 
 import numpy as np
 
@@ -20,14 +19,14 @@ from nbfnet.training.batches import mix_batches
 from nbfnet.training.budget import Plan
 from nbfnet.training.checkpoint import load_checkpoint, save_checkpoint
 from nbfnet.training.interrupt import Interrupts, interruptible, uninterrupted
-from nbfnet.training.log import Log
+from nbfnet.training.log import Entry, Log
 from nbfnet.training.pace import Pace, plan_ahead
 from nbfnet.training.run_folder import RunFolder
 from nbfnet.training.step import Optimization
 from nbfnet.training.validation import Validation
 
 _WORTH_A_CHECKPOINT = 10.0  # seconds of training
-Listener = Callable[[dict[str, Any]], None]
+Listener = Callable[[Entry], None]
 
 
 def train(
@@ -258,7 +257,7 @@ class _Training:
             self._tell(entry)
             pace.plan.finished = True
 
-    def _record(self, entry: dict[str, Any]) -> None:
+    def _record(self, entry: Entry) -> None:
         """Keep a validation's outcome; a process killed within leaves files that are written again, the same."""
         progress, name = self.progress, self.validation.metric
         metrics, best = entry["valid"], progress.best.get("valid", {})
@@ -279,7 +278,7 @@ class _Training:
         if progress.batch == self.epochs.length:
             progress.epoch, progress.batch = progress.epoch + 1, 0
 
-    def _tell(self, entry: dict[str, Any]) -> None:
+    def _tell(self, entry: Entry) -> None:
         if self.log is not None:
             self.progress.log_bytes = self.log.append(entry)
             if self.listener is not None:

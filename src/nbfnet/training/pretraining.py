@@ -11,9 +11,8 @@ from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError, RunFolderError, TrainingError
 from nbfnet.graph.graph import Dataset
 from nbfnet.training.batches import make_batches
-from nbfnet.training.checkpoint import FILE
-from nbfnet.training.run_folder import MANIFEST, RunFolder, described
-from nbfnet.training.start import changed_keys, check_device
+from nbfnet.training.run_folder import RunFolder, described
+from nbfnet.training.start import check_device, require_new, resumed_config
 
 PRETRAINING: dict[str, Any] = {
     "model": {
@@ -57,11 +56,7 @@ def begin_pretraining(
         GraphFormatError: the folder exists already, or cannot be written.
         TrainingError: a graph cannot be learned.
     """
-    exists = (path / MANIFEST).exists()
-    team.wait()  # all must have looked before the leader makes the folder
-    if exists:
-        remedy = "resume it with 'nbfnet pretrain --resume', or choose another folder"
-        raise RunFolderError(path, "this run exists already", remedy)
+    require_new(path, team, "pretrain")
     config = make_config(PRETRAINING, *tables)
     check_device(config.training.device)
     if config.model.edges != "relational":
@@ -95,15 +90,7 @@ def resume_pretraining(
             remedy = f"give the same graphs in the same order ({names}), or begin in another folder"
             which = "with other graphs" if key == "learned_from" else "with other held-out graphs"
             raise RunFolderError(path, f"this pre-training was begun {which}", remedy)
-    before = folder.config()
-    config = make_config(before.model_dump(mode="json"), *tables)
-    if changed := changed_keys(before, config):
-        remedy = "leave them out, or begin in another folder"
-        raise RunFolderError(path, f"a resumed training cannot change {', '.join(changed)}", remedy)
-    if not (path / FILE).exists() and folder.manifest["metrics"]:
-        raise RunFolderError(path, f"it has no {FILE} to resume from", "begin in another folder")
-    check_device(config.training.device)
-    return folder, config
+    return folder, resumed_config(folder, *tables)
 
 
 def _check(dataset: Dataset, config: Config) -> None:

@@ -47,11 +47,7 @@ def begin(
         GraphFormatError: the folder exists already, or cannot be written.
         TrainingError: the dataset cannot be learned.
     """
-    exists = (path / MANIFEST).exists()
-    team.wait()  # all must have looked before the leader makes the folder
-    if exists:
-        remedy = "resume it with 'nbfnet train --resume' (resume=True in Python), or choose another folder"
-        raise RunFolderError(path, "this run exists already", remedy)
+    require_new(path, team, "train")
     given = [] if first is None else [fine_tuning(first, dataset)]
     chosen = default_config(dataset, make_config(*given, *tables))
     config = make_config(chosen, *given, _to_the_end(tables), *tables)
@@ -62,6 +58,15 @@ def begin(
         RunFolder.create(path, dataset, config, network, **origin)
     team.wait()
     return RunFolder.open(path), config
+
+
+def require_new(path: Path, team: Team, command: str) -> None:
+    """Refuse a folder that holds a run already; all of a team look before its leader makes the folder."""
+    exists = (path / MANIFEST).exists()
+    team.wait()
+    if exists:
+        remedy = f"resume it with 'nbfnet {command} --resume' (resume=True in Python), or choose another folder"
+        raise RunFolderError(path, "this run exists already", remedy)
 
 
 _FREE = ("symmetric", "frontier")  # of the model: no parameter depends on them
@@ -122,10 +127,19 @@ def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[Ru
         )
         raise RunFolderError(path, f"this training was begun with another graph ({learned})", remedy)
     folder.dataset()  # a run whose own data are gone or damaged could be trained, but never opened again
-    before = folder.config()
+    return folder, resumed_config(folder, *tables)
+
+
+def resumed_config(folder: RunFolder, *tables: Mapping[str, Any]) -> Config:
+    """The configuration that a training continues with.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        RunFolderError: it would change the steps taken so far, or there is nothing to resume from.
+    """
+    path, before = folder.path, folder.config()
     config = make_config(before.model_dump(mode="json"), _to_the_end(tables), *tables)
-    changed = changed_keys(before, config)
-    if changed:
+    if changed := _changed_keys(before, config):
         remedy = "leave them out, or begin in another folder"
         raise RunFolderError(path, f"a resumed training cannot change {', '.join(changed)}", remedy)
     log = read_log(path)
@@ -135,7 +149,7 @@ def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[Ru
     if not (path / FILE).exists() and folder.manifest["metrics"]:
         raise RunFolderError(path, f"it has no {FILE} to resume from", "begin in another folder")
     check_device(config.training.device)
-    return folder, config
+    return config
 
 
 def stated_config(path: Path | None, *tables: Mapping[str, Any]) -> Config:
@@ -149,7 +163,7 @@ def _to_the_end(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"training": {"patience": 0}} if any("epochs" in table.get("training", {}) for table in tables) else {}
 
 
-def changed_keys(before: Config, after: Config) -> list[str]:
+def _changed_keys(before: Config, after: Config) -> list[str]:
     """The keys that differ, and that a resumed training may not change."""
     old, new = before.training.model_dump(), after.training.model_dump()
     # The steps taken so far had learning rates for a number of epochs.

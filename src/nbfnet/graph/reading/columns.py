@@ -140,7 +140,7 @@ def find_roles(table: TripletTable, part: str) -> Columns | None:
                 table, part, "weights", "the third column holds numbers and was read as a weight: head, tail, weight"
             )
             return ("head", "tail", "weight")
-        if not facts.all_are_numbers:
+        if not facts.all_are_numbers and not facts.shared_first_last:
             what = "the third column holds numbers, which were read as entities"
             _report(table, part, "numbers", what, remedy="if they are weights, give --columns head,tail,weight")
         return None
