@@ -135,6 +135,7 @@ def every_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("every_moment")
 def test_lines_where_there_is_no_terminal(capsys):
     with progress.stage("epoch 3/20") as advance:
+        advance(0.4)
         advance(0.41, "  loss 0.412")
         time.sleep(0.35)
     out, err = capsys.readouterr()
@@ -177,7 +178,12 @@ def test_short_stages_share_the_minute(capsys):
     ],
 )
 def test_the_time_left_in_words(share, seconds, words):
-    assert progress._in_words(share, "", seconds) == words
+    assert progress._in_words(share, "", seconds, 0.0) == words
+
+
+def test_the_time_left_counts_from_what_was_done_before():
+    assert progress._in_words(0.6, "", 600, 0.5) == "  60%  about 40 min left"
+    assert progress._in_words(0.5, "", 60, 0.5) == "  50%  1 min so far"
 
 
 @pytest.mark.usefixtures("every_moment")

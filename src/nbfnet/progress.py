@@ -141,24 +141,30 @@ class _State:
     def __init__(self, text: str, poll: Callable[[], float] | None) -> None:
         self.text, self.poll, self.begin = text, poll, time.monotonic()
         self.last: tuple[float | None, str] = (None, "")  # the share done, and what there is to say about it
+        self.before: float | None = None  # the share that was done when the stage began, such as by an epoch before
 
     def __call__(self, share: float, note: str = "") -> None:
+        if self.before is None:
+            self.begin, self.before = time.monotonic(), share
         self.last = share, note
 
     def line(self) -> str:
         share, note = (self.poll(), "") if self.poll is not None else self.last
-        return f"{self.text}{_in_words(share, note, time.monotonic() - self.begin)}"
+        return f"{self.text}{_in_words(share, note, time.monotonic() - self.begin, self.before or 0.0)}"
 
 
 def _is_notebook() -> bool:
     return type(sys.stderr).__module__.startswith("ipykernel")
 
 
-def _in_words(share: float | None, note: str, seconds: float) -> str:
-    """Such as '  41%  loss 0.412  about 12 min left'; of work that tells no share, how long it has taken."""
-    if not share:
-        return f"{note}  {seconds / 60:.0f} min so far"
-    left = seconds * (1 - min(share, 1.0)) / share / 60
+def _in_words(share: float | None, note: str, seconds: float, before: float) -> str:
+    """Such as '  41%  loss 0.412  about 12 min left'; of work that tells no share, how long it has taken.
+
+    ``before`` is the share that was done when the seconds began.
+    """
+    if not share or share <= before:
+        return f"{f'  {share:.0%}' if share else ''}{note}  {seconds / 60:.0f} min so far"
+    left = seconds * (1 - min(share, 1.0)) / (share - before) / 60
     return f"  {share:.0%}{note}  {f'about {left:.0f} min' if left >= 1 else 'less than a minute'} left"
 
 
