@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 from nbfnet.errors import OperatorError
 from nbfnet.kernels import memory
 from nbfnet.kernels.backend import KERNEL_DTYPES
+from nbfnet.kernels.shape_check import check_shape
 from nbfnet.native import native
 
 # How many dimensions each input has, in the order of the compiled call.
@@ -85,8 +86,7 @@ def fused_iteration(
                 f"{name} is of {tensor.dtype} on {tensor.device}: a compiled iteration takes float32 on the CPU, "
                 "or float64, the same for all"
             )
-        if tensor.dim() != dimensions:
-            raise OperatorError(f"{name} is {tuple(tensor.shape)}, expected {dimensions} dimensions")
+        check_shape(name, tensor, (None,) * dimensions)
     apply: Callable[..., Tensor] = _FusedIteration.apply
     try:
         return apply(plan, graph, iteration, settings, *(tensor.contiguous() for tensor in tensors))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from nbfnet.errors import OperatorError
+from nbfnet.kernels.shape_check import Shape, check_shape
 from nbfnet.operators.aggregate import Aggregate
 from nbfnet.operators.message import Message
 from nbfnet.operators.registry import aggregates, messages
@@ -85,10 +86,7 @@ def _check(
         raise OperatorError(f"edge_representation has {len(edge_representation)} queries, expected {num_queries}, or 1")
 
 
-def _expect(name: str, tensor: Tensor, shape: tuple[int | None, ...], dtype: torch.dtype) -> None:
-    """Refuse a tensor of another shape or type; None stands for any size."""
-    sizes = zip(tensor.shape, shape, strict=False)
-    fits = tensor.dim() == len(shape) and all(wanted in (None, size) for size, wanted in sizes)
-    if not fits or tensor.dtype != dtype:
-        expected = ", ".join("any" if n is None else str(n) for n in shape)
-        raise OperatorError(f"{name} is {tuple(tensor.shape)} of {tensor.dtype}, expected ({expected}) of {dtype}")
+def _expect(name: str, tensor: Tensor, shape: Shape, dtype: torch.dtype) -> None:
+    check_shape(name, tensor, shape)
+    if tensor.dtype != dtype:
+        raise OperatorError(f"{name} is of {tensor.dtype}, expected {dtype}")

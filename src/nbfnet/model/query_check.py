@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from nbfnet.errors import QueryError
+from nbfnet.kernels.shape_check import Shape, check_shape
 from nbfnet.model.message_graph import MessageGraph
 
 
@@ -22,16 +23,13 @@ def check_graph(graph: MessageGraph, num_relations: int, device: torch.device) -
         )
 
 
-def check_ids(role: str, ids: Tensor, shape: tuple[int | None, ...], count: int, device: torch.device) -> Tensor:
+def check_ids(role: str, ids: Tensor, shape: Shape, count: int, device: torch.device) -> Tensor:
     """The ids as int64, which must be 0 to count - 1; None in the expected shape stands for any size.
 
     Raises:
         QueryError: shape, type, device or an id does not fit.
     """
-    fits = ids.dim() == len(shape) and all(e in (None, g) for g, e in zip(ids.shape, shape, strict=True))
-    if not fits:
-        expected = ", ".join("any" if size is None else str(size) for size in shape)
-        raise QueryError(f"{role} has the shape {tuple(ids.shape)}, expected ({expected})")
+    check_shape(role, ids, shape, QueryError)
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise QueryError(f"{role} holds {ids.dtype}, expected ids as torch.int64")
     if ids.device != device:
