@@ -110,6 +110,9 @@ class TrainingConfig(_Frozen):
     hiding: Literal["triplet", "pair"] = "triplet"
     """What a batch may not see: its own triplets, or every edge between the two ends of each pair that it scores; of
     the softmax loss, which scores all, every edge between a query and its answer."""
+    relation_sample: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Of relational edges: each batch has the relation graph of a random share of the facts, between this and 1 on a
+    logarithmic scale, so that the network does not rely on which relations happen to meet. 1 takes all facts."""
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3
     """Of Adam, before decay."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"

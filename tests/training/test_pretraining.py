@@ -14,6 +14,7 @@ from nbfnet.distributed import ALONE
 from nbfnet.errors import ConfigError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
+from nbfnet.graph.inverse import invert
 from nbfnet.graph.loading import load
 from nbfnet.run import Run
 from nbfnet.training.batches import make_batches, mix_batches
@@ -82,6 +83,32 @@ def test_a_step_is_taken_on_the_graph_of_its_batch(graphs):
             for got, parameter in zip(gradients, network.parameters(), strict=True):
                 torch.testing.assert_close(got, parameter.grad)
         assert seen == {0, 1}
+
+
+def test_a_batch_has_the_relation_graph_of_some_facts(graphs):
+    """Messages still pass over all facts but its own; how many facts the relation graph is of differs by batch."""
+    config = make_config({"model": {"edges": "relational", "aggregate": "sum"}}, TINY)
+    trains = [dataset.train for dataset in graphs]
+    torch.manual_seed(0)
+    network = nbfnet.NeuralBellmanFordNetwork(config.model, 0)
+    mixed = mix_batches(trains, config.training)
+    losses, counts = {}, set()
+    for least in (1.0, 1 - 1e-12, 0.05):
+        training = config.training.model_copy(update={"relation_sample": least})
+        optimization = Optimization(network, trains, training, ALONE)
+        losses[least] = [optimization.compute_gradients(mixed.batch(0, number)) for number in range(mixed.length)]
+        assert optimization.compute_gradients(mixed.batch(0, 1)) == losses[least][1]
+    assert losses[1.0] == losses[1 - 1e-12]
+    assert all(one != other for one, other in zip(losses[1.0], losses[0.05], strict=True))
+    for number in range(20):
+        batch = mixed.batch(number, 0)
+        graph = trains[batch.graph]
+        some = optimization._some_facts(graph.message_csr, batch)
+        counts.add(some.num_edges / graph.message_csr.num_edges)
+        edges = set(zip(some.source.tolist(), some.relation.tolist(), some.target.tolist(), strict=True))
+        assert edges == {(t, int(invert(r, graph.num_relations)), h) for h, r, t in edges}
+        assert some.relations.num_edges <= graph.message_csr.relations.num_edges
+    assert min(counts) < 0.25 and max(counts) > 0.75
 
 
 def test_hard_negatives_fit_the_relation_and_are_wrong(graphs):

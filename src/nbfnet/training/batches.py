@@ -38,6 +38,7 @@ class Batch:
     links: int
     graph: int = 0  # which of the graphs that are learned together it is of
     sample: SampledQueries | None = None  # the part of the graph that they are asked on, where it is not all of it
+    seed: tuple[int, ...] = ()  # of what else is random in its step
 
     def take(self, links: slice) -> Batch:
         """The queries of some of the links."""
@@ -46,8 +47,9 @@ class Batch:
         sample = self.sample
         if sample is not None:  # the others' parts of it are not connected with these
             sample = replace(sample, source=sample.source[rows], target=sample.target[rows])
+        source, relation, target = self.source[rows], self.relation[rows], self.target[rows]
         count = links.stop - links.start
-        return Batch(self.source[rows], self.relation[rows], self.target[rows], count, self.graph, sample)
+        return replace(self, source=source, relation=relation, target=target, links=count, sample=sample)
 
 
 class Batches(Protocol):
@@ -74,7 +76,8 @@ class Epochs:
         if self._order[0] != epoch:
             self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(self.num_links)
         links = self._order[1][number * self._size : (number + 1) * self._size]
-        return self._batches.make(links, np.random.default_rng([self._seed, epoch, number]))
+        seed = (self._seed, epoch, number)
+        return replace(self._batches.make(links, np.random.default_rng(seed)), seed=seed)
 
 
 class MixedEpochs:
@@ -93,8 +96,8 @@ class MixedEpochs:
             order = np.random.default_rng([self._seed, epoch, self.length]).permutation(self.length)
             self._order = epoch, order
         graph, place = self._places[self._order[1][number]]
-        batch = self._parts[graph].batch(epoch, place)
-        return Batch(batch.source, batch.relation, batch.target, batch.links, graph)
+        batch: Batch = self._parts[graph].batch(epoch, place)
+        return replace(batch, graph=graph)
 
 
 _OF_ANY_TYPE = 4  # where entities have types, one of so many negatives is of any type: so other types rank low

@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,12 +16,15 @@ from nbfnet.config import TrainingConfig
 from nbfnet.distributed import Team
 from nbfnet.errors import TrainingError
 from nbfnet.graph.graph import Graph
+from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.sampling.query_edges import QueryEdges
 from nbfnet.training.batches import Batch
 from nbfnet.training.loss import Candidates, link_loss, softmax_loss
 from nbfnet.training.schedule import learning_rate
+
+_OF_RELATIONS = 1  # tells these random numbers from those of the negatives
 
 
 class MovingAverage:
@@ -105,6 +109,8 @@ class Optimization:
         if own.sample is None:
             edges = self._edges[batch.graph]
             csr = edges.csr.hide(edges.slots(batch.source, batch.relation, batch.target))
+            if self.config.relation_sample < 1:
+                csr = replace(csr, whole=self._some_facts(edges.csr, batch))
         if not own.links:
             return torch.zeros((), device=self.config.device)
         if own.sample is None:
@@ -114,6 +120,14 @@ class Optimization:
             graph = MessageGraph(sample.csr, self.config.device, mean_log_degree=sample.mean_log_degree)
             own = replace(own, source=sample.source, target=sample.target)
         return self._mean_loss(graph, own) * (own.links / batch.links)
+
+    def _some_facts(self, csr: RelationalCSR, batch: Batch) -> RelationalCSR:
+        """The edges of a random share of the facts, whose relation graph the batch has."""
+        random = np.random.default_rng([*batch.seed, batch.graph, _OF_RELATIONS])
+        share = self.config.relation_sample ** random.random()
+        facts = len(self._graphs[batch.graph].triplets)
+        taken = random.random(facts) < share
+        return replace(csr.keep(taken[csr.edge % facts]), whole=None)  # an inverse edge goes with its fact
 
     def _mean_loss(self, graph: MessageGraph, batch: Batch) -> Tensor:
         parts = (batch.source, batch.relation, batch.target)
