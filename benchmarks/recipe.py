@@ -10,6 +10,7 @@ was interrupted is resumed from its folder in RUNS. ``tools/recipe_page.py`` wri
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -43,43 +44,39 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", default=list(RECIPES), choices=list(RECIPES))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     arguments = parser.parse_args()
+    recipes = {name: {"training": RECIPES[name]} for name in arguments.recipes}
+    run_all(arguments.runs, RESULTS, arguments.graphs, recipes, arguments.seeds, kind="recipe")
+
+
+def run_all(
+    runs: Path, results: Path, graphs: list[str], settings: dict[str, dict[str, Any]], seeds: list[int], *, kind: str
+) -> None:
+    """Run every setting on every graph with every seed, but those whose lines the results have already.
+
+    ``kind`` is what the name of a setting is called in a line.
+    """
     torch.set_num_threads(1)
-    done = {(line["graph"], line["recipe"], line["seed"]) for line in read_results()}
-    for seed in arguments.seeds:
-        for graph in arguments.graphs:
-            for recipe in arguments.recipes:
-                if (graph, recipe, seed) not in done:
-                    line = measure(arguments.runs, graph, recipe, seed)
-                    with RESULTS.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(line) + "\n")
-                    print(f"{graph} {recipe} seed {seed}: test MRR {line['test']['mrr']:.4f}", flush=True)
+    lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
+    done = {(line["graph"], line[kind], line["seed"]) for line in map(json.loads, lines)}
+    for seed, graph, name in itertools.product(seeds, graphs, settings):
+        if (graph, name, seed) not in done:
+            found = measure(runs / f"{graph}-{name}-seed{seed}", graph, settings[name], seed)
+            with results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"graph": graph, kind: name, "seed": seed, **found}) + "\n")
+            print(f"{graph} {name} seed {seed}: test MRR {found['test']['mrr']:.4f}", flush=True)
 
 
-def read_results() -> list[dict[str, Any]]:
-    """The runs that have ended."""
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
-
-
-def measure(runs: Path, graph: str, recipe: str, seed: int) -> dict[str, Any]:
+def measure(folder: Path, graph: str, tables: dict[str, Any], seed: int) -> dict[str, Any]:
     """Train, or resume, and rank the test links."""
-    training = {
-        "seed": seed,
-        "epochs": EPOCHS.get(graph, DEFAULT_EPOCHS),
-        "patience": 0,
-        "schedule": "constant",
-        **RECIPES[recipe],
-    }
-    folder = runs / f"{graph}-{recipe}-seed{seed}"
-    run = Run.resume(folder, graph, {"training": training})
+    epochs = EPOCHS.get(graph, DEFAULT_EPOCHS)
+    always = {"training": {"seed": seed, "epochs": epochs, "patience": 0, "schedule": "constant"}}
+    run = Run.resume(folder, graph, always, tables)
     began = time.process_time()
     run.train()
     seconds = time.process_time() - began
     result = run.evaluate().to_dict()
     log, best = run.history, run.folder.manifest["metrics"]
     return {
-        "graph": graph,
-        "recipe": recipe,
-        "seed": seed,
         "epochs": log[-1]["epoch"],
         "best_epoch": best["epoch"],
         "valid": best["valid"],
