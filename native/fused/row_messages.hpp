@@ -17,9 +17,9 @@ inline constexpr int64_t prefetch_distance = 12;
 template <class Scalar>
 struct TileEdges {
     int64_t rows, dim;
-    const int64_t *begin;            // (row + 1) where each row's edges begin in the list of sources
-    const int32_t *source;           // (edge) the row of the level before that each starts from
-    const int32_t *const *relation;  // (row) the relations of its edges
+    const int64_t *count;            // (row) how many edges
+    const int32_t *const *source;    // (row) of each edge, the row of the level before that it starts from
+    const int32_t *const *relation;  // (row) of each edge
     const int64_t *zeros;            // (row) how many more messages there are, known to be zero
     const Scalar *const *boundary;   // (row)
     const Scalar *const *weight;     // (row) the weights of its edges, or null: no weights
@@ -57,8 +57,8 @@ NBFNET_INLINE void gather_row(const TileEdges<typename T::Scalar> &in, int64_t r
     m.load(in.boundary[row] + d.first, d);
     T::each_register([&](auto i, auto p) __attribute__((always_inline)) { gather[i][p].start(m.lanes[i][p]); });
     const Scalar *const previous = in.previous + d.first, *const relations = in.relations + d.first;
-    const int64_t dim = in.dim, begin = in.begin[row], count = in.begin[row + 1] - begin, zeros = in.zeros[row];
-    const int32_t *const source = in.source + begin, *const relation = in.relation[row];
+    const int64_t dim = in.dim, count = in.count[row], zeros = in.zeros[row];
+    const int32_t *const source = in.source[row], *const relation = in.relation[row];
     [[maybe_unused]] const Scalar *const weight = Weighted ? in.weight[row] : nullptr;
     for (int64_t e = 0; e < count; ++e) {
         T::prefetch(previous + source[e + prefetch_distance] * dim, d);
@@ -100,7 +100,7 @@ NBFNET_INLINE void spread_row(const TileEdges<typename T::Scalar> &in, int64_t r
     T x, w, plain, m, dm, dx, dw;
     typename A::template Spread<V> spread[T::Count][T::Parts];
     // Stores might change whatever is not a variable of this function: what the loop reads is copied into such.
-    const int64_t dim = in.dim, begin = in.begin[row], count = in.begin[row + 1] - begin;
+    const int64_t dim = in.dim, count = in.count[row];
     const Scalar messages = Scalar(count + in.zeros[row] + 1);
     m.load(in.boundary[row] + d.first, d);
     dx.load(to.boundary[row] + d.first, d);
@@ -128,7 +128,7 @@ NBFNET_INLINE void spread_row(const TileEdges<typename T::Scalar> &in, int64_t r
     const Scalar *const previous = in.previous + d.first, *const relations = in.relations + d.first;
     Scalar *const own = to.own + d.first, *const back = to.back + d.first,
                   *const grad_relations = to.relations + d.first;
-    const int32_t *const source = in.source + begin, *const relation = in.relation[row];
+    const int32_t *const source = in.source[row], *const relation = in.relation[row];
     const int64_t first_background = to.first_background * dim;
     [[maybe_unused]] const Scalar *const weight = Weighted ? in.weight[row] : nullptr;
     [[maybe_unused]] Scalar *const grad_weight = Weighted ? to.weight[row] : nullptr;

@@ -5,45 +5,69 @@
 
 #include "fused/row_messages.hpp"
 #include "fused/tile_layer.hpp"
+#include "plan/degree_order.hpp"
 
 namespace nbfnet::NBFNET_ISA {
 
-// Where a node's representation of the iteration before stands, for the group at hand: in the group's own rows, else in
-// its background's; -1 is the zero row. One table holds both, so that an edge costs one look.
+// Where the representation of the iteration before stands of the node of each rank, for the group at hand: in the
+// group's own rows, else in its background's; -1 is the zero row. One table holds both, so that an edge costs one look.
+// A group with a row for every node has them in the order of rank, and needs no table.
+//
+// Before the first iteration, what has no row has the zero row. Later only rows that nothing reads lack any: those that
+// were added to a level because almost all others are there. Any row of the group will do for them.
 class RowMap {
   public:
-    RowMap(const RowPlan &plan, int64_t iteration, int64_t nodes)
-        : plan_(plan), level_(plan.levels[iteration - 1]), rows_(nodes), back_(nodes) {
-        for (int64_t v = 0; v < nodes; ++v) rows_[v] = back_[v] = -1;
-    }
+    RowMap(const RowPlan &plan, const Graph &graph, int64_t iteration)
+        : plan_(plan),
+          level_(plan.levels[iteration - 1]),
+          order_(*graph.order),
+          nodes_(graph.nodes),
+          is_first_(iteration == 1) {}
 
     void enter(int64_t group) {
-        if (group == current_) return;
+        group_ = group;
+        if (has_all_rows() || group == mapped_) return;
+        if (mapped_ < 0) start();
         const int64_t background = plan_.background(group);
-        if (current_ >= 0) each_row(current_, [&](int64_t, int32_t v) { rows_[v] = back_[v]; });
-        if (current_ < 0 || background != plan_.background(current_)) {
-            if (current_ >= 0)
-                each_row(plan_.background(current_), [&](int64_t, int32_t v) { rows_[v] = back_[v] = -1; });
-            each_row(background, [&](int64_t i, int32_t v) { rows_[v] = back_[v] = static_cast<int32_t>(i); });
+        if (mapped_ >= 0) each_row(mapped_, [&](int64_t, int32_t k) { rows_[k] = back_[k]; });
+        if (mapped_ < 0 || background != plan_.background(mapped_)) {
+            if (mapped_ >= 0)
+                each_row(plan_.background(mapped_), [&](int64_t, int32_t k) { rows_[k] = back_[k] = -1; });
+            each_row(background, [&](int64_t i, int32_t k) { rows_[k] = back_[k] = static_cast<int32_t>(i); });
         }
-        each_row(group, [&](int64_t i, int32_t v) { rows_[v] = static_cast<int32_t>(i); });
-        current_ = group;
+        each_row(group, [&](int64_t i, int32_t k) { rows_[k] = static_cast<int32_t>(i); });
+        mapped_ = group;
     }
 
-    int32_t operator[](int32_t node) const { return rows_[node]; }
-    const int32_t *data() const { return rows_.data(); }
-    bool has_own_rows() const { return level_.begin[current_] < level_.begin[current_ + 1]; }
+    bool has_own_rows() const { return level_.rows_of(group_) > 0; }
+    bool has_all_rows() const { return level_.rows_of(group_) == nodes_; }
+    int64_t first_row() const { return level_.begin[group_]; }
+    int32_t spare() const { return is_first_ ? -1 : static_cast<int32_t>(first_row()); }
+    int64_t operator[](int32_t rank) const {
+        if (has_all_rows()) return first_row() + rank;
+        return rows_[rank] < 0 ? spare() : rows_[rank];
+    }
+    const int32_t *data() const { return rows_.data(); }  // (rank) -1 where there is no row; not if it has all rows
 
   private:
+    void start() {
+        rows_.reserve(nodes_);
+        back_.reserve(nodes_);
+        for (int64_t k = 0; k < nodes_; ++k) rows_[k] = back_[k] = -1;
+    }
+
     template <class Work>
     void each_row(int64_t group, const Work &work) const {
-        for (int64_t i = level_.begin[group]; i < level_.begin[group + 1]; ++i) work(i, level_.node[i]);
+        for (int64_t i = level_.begin[group]; i < level_.begin[group + 1]; ++i) work(i, order_.rank_of(level_.node[i]));
     }
 
     const RowPlan &plan_;
     const Level &level_;
+    const DegreeOrder &order_;
+    const int64_t nodes_;
+    const bool is_first_;
     AlignedArray<int32_t> rows_, back_;
-    int64_t current_ = -1;
+    int64_t group_ = -1, mapped_ = -1;
 };
 
 // The rows of the iteration before. Before the first iteration only sources have rows of their own: they are copied
@@ -105,7 +129,8 @@ class TileWalk {
           shared_(shared),
           gather_(counts_ties ? shared.messages.gather_with_ties : shared.messages.gather),
           previous_(shared.previous.data()),
-          map_(*call.plan, call.iteration, call.graph.nodes),
+          order_(*call.graph.order),
+          map_(*call.plan, call.graph, call.iteration),
           layer_(call.layer, shared.weights),
           ties_(counts_ties ? tile_rows * shared.messages.extrema * call.layer.dim : 0) {}
 
@@ -116,7 +141,7 @@ class TileWalk {
         map_.enter(group_);
         for (int64_t begin = share.row_begin; begin < share.row_end; begin = row_begin_[places_]) {
             find_places(begin, share.row_end);
-            find_relations();
+            find_lists();
             for (int64_t i = 0; i < places_; ++i) {
                 std::memcpy(layer_.own_row(i), previous_ + own_row_[i] * c_.layer.dim, c_.layer.dim * sizeof(Scalar));
                 layer_.set_scale(i, c_.layer.scale[node(row_begin_[i])]);
@@ -128,7 +153,11 @@ class TileWalk {
     }
 
     // Hands the gradient of the statistics on to the edges, for the tile at hand.
-    void spread(const EdgeGradients<Scalar> &to) {
+    void spread(EdgeGradients<Scalar> to) {
+        if (map_.has_all_rows()) {  // then edges count from the group's first row, and never lead to a background
+            to.own += map_.first_row() * c_.layer.dim;
+            to.first_background = c_.graph.nodes;
+        }
         shared_.messages.spread(edges(), statistics(), layer_.grad_statistics_row(0), to);
     }
 
@@ -140,13 +169,14 @@ class TileWalk {
 
   private:
     int32_t node(int64_t row) const { return c_.plan->levels[c_.iteration].node[row]; }
-    int64_t degree(int32_t v) const { return c_.graph.indptr[v + 1] - c_.graph.indptr[v]; }
 
     TileEdges<Scalar> edges() const {
-        const Scalar *relations = c_.layer.relation + c_.plan->family[group_] * c_.layer.relations * c_.layer.dim;
-        return {places_,   c_.layer.dim, edge_begin_, edge_source_.data(),
-                relation_, zeros_,       boundary_,   c_.layer.edge_weight ? weight_ : nullptr,
-                previous_, relations};
+        const int64_t dim = c_.layer.dim;
+        const Scalar *relations = c_.layer.relation + c_.plan->family[group_] * c_.layer.relations * dim;
+        const Scalar *previous = map_.has_all_rows() ? previous_ + map_.first_row() * dim : previous_;
+        return {places_,   dim,      count_,    source_,
+                relation_, zeros_,   boundary_, c_.layer.edge_weight ? weight_ : nullptr,
+                previous,  relations};
     }
     TileStatistics<Scalar> statistics() {
         return {layer_.statistics_row(0), shared_.weights.width_padded, ties_.data()};
@@ -154,14 +184,12 @@ class TileWalk {
 
     // Fills a tile with the rows from `begin` on.
     void find_places(int64_t begin, int64_t end) {
-        places_ = 0;
+        places_ = listed_ = 0;
         row_begin_[0] = begin;
-        edge_begin_[0] = 0;
         bool alike = false;
         for (int64_t row = begin; row < end; ++row) {
             const int32_t v = node(row);
-            if (row + rows_ahead < end) prefetch_edges(node(row + rows_ahead));
-            const bool was_alike = alike && degree(v) == degree(node(row - 1));
+            const bool was_alike = alike && degree(c_.graph, v) == degree(c_.graph, node(row - 1));
             alike = shared_.skips_zero_row && sees_only_zeros(v);
             if (!(alike && was_alike)) {
                 if (places_ == tile_rows) return;
@@ -172,74 +200,75 @@ class TileWalk {
     }
 
     void add_place(int32_t v) {
-        const int64_t i = places_++, kept = list_edges(v, edge_begin_[i]);
-        own_row_[i] = map_[v];
-        edge_begin_[i + 1] = edge_begin_[i] + kept;
-        zeros_[i] = degree(v) - kept;
+        const int64_t i = places_++;
+        rank_[i] = order_.rank_of(v);
+        own_row_[i] = map_[rank_[i]];
+        count_[i] = map_.has_all_rows() ? order_.degree_of(rank_[i]) : list_edges(rank_[i]);
+        zeros_[i] = order_.degree_of(rank_[i]) - count_[i];
         boundary_[i] = v == c_.plan->source[group_] ? c_.layer.query + group_ * c_.layer.dim : c_.layer.zero;
         if (c_.layer.edge_weight) weight_[i] = c_.layer.edge_weight + c_.graph.indptr[v];
     }
 
-    // Once all edges are listed: the list may have moved while it grew.
-    void find_relations() {
-        for (int64_t i = 0; i < places_; ++i)
-            relation_[i] =
-                shared_.skips_zero_row ? edge_relation_.data() + edge_begin_[i] : c_.graph.relation + first_edge(i);
-    }
-
-    // Rows stand in order of their degrees, so the edges of the next are anywhere: a wait for memory each.
-    void prefetch_edges(int32_t v) const {
-        const int64_t first = c_.graph.indptr[v], last = std::min(c_.graph.indptr[v + 1], first + most_ahead);
-        for (int64_t e = first; e < last; e += 64 / int64_t(sizeof(int32_t))) {
-            __builtin_prefetch(c_.graph.source + e);
-            __builtin_prefetch(c_.graph.relation + e);
+    // Once all edges are listed: the lists may have moved while they grew.
+    void find_lists() {
+        int64_t at = 0;
+        for (int64_t i = 0; i < places_; at += count_[i++]) {
+            source_[i] = map_.has_all_rows() ? order_.heads(rank_[i]) : edge_source_.data() + at;
+            relation_[i] = lists_relations() ? edge_relation_.data() + at : order_.relations(rank_[i]);
         }
     }
+
+    bool lists_relations() const { return shared_.skips_zero_row && !map_.has_all_rows(); }
 
     bool sees_only_zeros(int32_t v) const {
         if (v == c_.plan->source[group_]) return false;
         if (!map_.has_own_rows()) return true;
-        for (int64_t e = c_.graph.indptr[v]; e < c_.graph.indptr[v + 1]; ++e)
-            if (map_[c_.graph.source[e]] >= 0) return false;
+        const int32_t rank = order_.rank_of(v), *heads = order_.heads(rank);
+        for (int64_t e = 0; e < order_.degree_of(rank); ++e)
+            if (map_[heads[e]] >= 0) return false;
         return true;
     }
 
     // Lists the edges of a node behind those listed already; how many.
-    int64_t list_edges(int32_t v, int64_t at) {
-        const int64_t count = degree(v);
-        const int32_t *source = c_.graph.source + c_.graph.indptr[v],
-                      *relation = c_.graph.relation + c_.graph.indptr[v];
-        const int32_t *map = map_.data();
-        edge_source_.grow(at + count + prefetch_distance, at);
-        int32_t *to = edge_source_.data() + at;
-        if (!shared_.skips_zero_row) {
-            for (int64_t e = 0; e < count; ++e) to[e] = map[source[e]];
-            return count;
-        }
-        edge_relation_.grow(at + count, at);
-        int32_t *to_relation = edge_relation_.data() + at;
+    int64_t list_edges(int32_t rank) {
+        const int64_t count = order_.degree_of(rank);
+        const int32_t *heads = order_.heads(rank), *map = map_.data();
+        edge_source_.grow(listed_ + count + prefetch_distance, listed_);
+        int32_t *to = edge_source_.data() + listed_;
         int64_t kept = 0;
-        for (int64_t e = 0; e < count; ++e) {
-            to[kept] = map[source[e]];
-            to_relation[kept] = relation[e];
-            kept += to[kept] >= 0;
+        if (shared_.skips_zero_row) {
+            edge_relation_.grow(listed_ + count, listed_);
+            const int32_t *relation = order_.relations(rank);
+            int32_t *to_relation = edge_relation_.data() + listed_;
+            for (int64_t e = 0; e < count; ++e) {
+                to[kept] = map[heads[e]];
+                to_relation[kept] = relation[e];
+                kept += to[kept] >= 0;
+            }
+        } else {
+            const int32_t spare = map_.spare();
+            for (; kept < count; ++kept) {
+                const int32_t row = map[heads[kept]];
+                to[kept] = row < 0 ? spare : row;
+            }
         }
+        listed_ += kept;
         return kept;
     }
-
-    static constexpr int64_t rows_ahead = 6, most_ahead = 64;  // edges of a row asked for; the rest follow in line
 
     const FusedCall<Scalar> &c_;
     const SharedInputs<Scalar> &shared_;
     void (*const gather_)(const TileEdges<Scalar> &, const TileStatistics<Scalar> &);
     const Scalar *const previous_;
+    const DegreeOrder &order_;
     RowMap map_;
     TileLayer<Scalar> layer_;
     AlignedArray<Scalar> ties_;                          // (place, extremum, dim)
     AlignedArray<int32_t> edge_source_, edge_relation_;  // the latter only where edges are left out
-    int64_t group_ = -1, places_ = 0;
-    int64_t row_begin_[tile_rows + 1], edge_begin_[tile_rows + 1], own_row_[tile_rows], zeros_[tile_rows];
-    const int32_t *relation_[tile_rows];
+    int64_t group_ = -1, places_ = 0, listed_ = 0;       // edges
+    int64_t row_begin_[tile_rows + 1], own_row_[tile_rows], count_[tile_rows], zeros_[tile_rows];
+    int32_t rank_[tile_rows];
+    const int32_t *source_[tile_rows], *relation_[tile_rows];
     const Scalar *boundary_[tile_rows], *weight_[tile_rows];
 };
 

@@ -18,9 +18,11 @@ namespace nbfnet {
 
 namespace {
 
+constexpr double worth_all = 0.9;  // the share of the work for all nodes that is worth doing all of it
+
 class Planner {
   public:
-    explicit Planner(const PlanRequest &request) : r(request), g(request.graph), order(request.graph) {}
+    explicit Planner(const PlanRequest &request) : r(request), g(request.graph), order(*request.graph.order) {}
 
     RowPlan plan() {
         RowPlan result;
@@ -151,9 +153,22 @@ class Planner {
             rows.insert(rows.end(), order.nodes().begin(), order.nodes().end());
         } else {
             const Cone &cone = cones[group];
+            const size_t begin = rows.size();
             for (size_t i = 0; i < cone.node.size(); ++i)
                 if (cone.first[i] <= t && t <= cone.last[i]) rows.push_back(cone.node[i]);
+            if (t < r.iterations && !r.background_given &&
+                are_almost_all(rows.data() + begin, rows.data() + rows.size())) {
+                rows.resize(begin);
+                rows.insert(rows.end(), order.nodes().begin(), order.nodes().end());
+            }
         }
+    }
+
+    // Where only a few nodes are missing their rows are computed as well: then a head's row is its rank, and no edge
+    // has to look for it. A row that the source has not reached is what the background is, wherever anything reads it.
+    bool are_almost_all(const int32_t *begin, const int32_t *end) const {
+        const double there = edges_of(g.indptr, begin, end) + edges_worth_a_row * (end - begin);
+        return there >= worth_all * (g.edges + edges_worth_a_row * g.nodes);
     }
 
     // A target's row is its query's, or the background's where the source does not reach it.
@@ -183,7 +198,7 @@ class Planner {
 
     const PlanRequest &r;
     const Graph &g;
-    const DegreeOrder order;
+    const DegreeOrder &order;
     std::vector<Cone> cones;                 // (query)
     std::vector<std::vector<int8_t>> needs;  // (family, node) the latest iteration whose background is read
     std::vector<char> dense;                 // (family)

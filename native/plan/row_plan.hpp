@@ -9,7 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "simd/always_inline.hpp"
+
 namespace nbfnet {
+
+class DegreeOrder;
 
 struct Graph {
     int64_t nodes = 0, edges = 0;
@@ -18,6 +22,7 @@ struct Graph {
     const int32_t *relation = nullptr;    // (edge)
     const int64_t *out_indptr = nullptr;  // (node + 1) out-edges
     const int32_t *target = nullptr;      // (edge)
+    const DegreeOrder *order = nullptr;   // its nodes and edges in the order of degree
     int64_t serial = 0;                   // tells graphs apart
 };
 
@@ -30,6 +35,7 @@ struct Level {
     std::vector<int32_t> node;   // (row)
 
     int64_t rows() const { return static_cast<int64_t>(node.size()); }
+    NBFNET_INLINE int64_t rows_of(int64_t group) const { return begin[group + 1] - begin[group]; }
 };
 
 struct RowPlan {

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
-#include "plan/row_plan.hpp"
+#include "plan/degree_order.hpp"
 #include "python/bindings.hpp"
 #include "python/checks.hpp"
 
@@ -40,6 +41,7 @@ class GraphArrays {
         expect(edge_checksum(indptr.data(), source.data(), nodes, true) ==
                    edge_checksum(out_indptr.data(), target.data(), nodes, false),
                "out_indptr and target are not the transpose of indptr and source");
+        order.emplace(graph());
     }
 
     int64_t relations = 0;  // so many representations the edges ask for, at least
@@ -47,7 +49,8 @@ class GraphArrays {
     int64_t nodes() const { return length(indptr) - 1; }
     Graph graph() const {
         return {nodes(),         length(source),    indptr.data(), source.data(),
-                relation.data(), out_indptr.data(), target.data(), serial};
+                relation.data(), out_indptr.data(), target.data(), order ? &*order : nullptr,
+                serial};
     }
 
   private:
@@ -57,6 +60,7 @@ class GraphArrays {
     In<int32_t> source, relation;
     In<int64_t> out_indptr;
     In<int32_t> target;
+    std::optional<DegreeOrder> order;
     int64_t serial = next_serial++;
 };
 
