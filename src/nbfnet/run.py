@@ -478,11 +478,7 @@ class Run:
 
 
 def universal(graph: object) -> Run:
-    """The network for any graph that comes with nbfnet, on a graph: whatever ``Run.on`` takes.
-
-    Raises:
-        RunFolderError: this release comes without one.
-    """
+    """The network for any graph that comes with nbfnet, on a graph: whatever ``Run.on`` takes."""
     return Run.open(UNIVERSAL).on(graph)
 
 

@@ -46,20 +46,22 @@ def test_all_parts_are_there(nbfnet, here, shown, listing):
     }
     assert set(facts) <= named
     begin = next(i for i, line in enumerate(lines) if line.startswith("The test"))
-    table = {re.split(r"\s{2,}", line.strip())[0]: line.split()[-4:] for line in lines[begin + 2 : begin + 7]}
-    assert list(table) == ["this network", "katz", "ppr", "distance", "relation frequency"]
-    mrr = {name: float(values[0]) for name, values in table.items()}
-    assert mrr["this network"] > max(value for name, value in mrr.items() if name != "this network")
+    table = {re.split(r"\s{2,}", line.strip())[0]: line.split()[-4:] for line in lines[begin + 2 : begin + 8]}
+    assert list(table) == ["trained network", "without training", "katz", "ppr", "distance", "relation frequency"]
+    mrr = [float(values[0]) for values in table.values()]
+    assert mrr[0] > mrr[1] > max(mrr[2:])
     asked = [line for line in lines if line.endswith("-> ?")]
+    assert lines.index("Without training, by the network for any graph") + 1 == lines.index(asked[0]) < begin
     assert [re.search("-(.*)->", line)[1] for line in asked] == [
+        "in country",
         "in country",
         "time zone",
         "capital",
         "near",
         "borders",
     ]
-    assert sum(line.endswith(", because") for line in lines) == 5
-    assert sum(bool(re.match(r"  +\d+%  ", line)) for line in lines) == 15
+    assert sum(line.endswith(", because") for line in lines) == 6
+    assert sum(bool(re.match(r"  +\d+%  ", line)) for line in lines) == 18
     assert [path.name for path in here.iterdir()] == [OUTPUT]
     assert sorted(path.name for path in (here / OUTPUT).iterdir()) == ["explanation.html", "run"]
 
@@ -89,7 +91,8 @@ def test_a_second_call_goes_on_from_the_first(nbfnet, here, shown, listing, monk
     monkeypatch.setattr("nbfnet.cli.demo.serve", lambda run, open_: served.append((str(run), open_)))
     document = nbfnet("demo", "-o", OUTPUT, "--json", "--open").document
     assert served == [(f"{OUTPUT}/run", True)]
-    assert set(document) == {"run", "metrics", "predictions", "drawing"}
+    assert set(document) == {"run", "metrics", "without_training", "predictions", "drawing"}
+    assert document["without_training"]["query"] == document["predictions"][0]["query"]
     assert document["run"] == f"{OUTPUT}/run"
     assert listing(here) == shown["files"]  # nothing was learned again
     assert [p["query"]["relation"] for p in document["predictions"]] == [

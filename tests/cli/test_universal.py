@@ -150,14 +150,11 @@ def test_a_homogeneous_graph_is_evaluated(nbfnet, run, small):
     assert "auroc" in nbfnet("evaluate", run, "--facts", small.homogeneous, "--json").document["metrics"]
 
 
-def test_the_word_universal(nbfnet, run, family, tmp_path, monkeypatch):
-    """It stands for the shipped network, if there is one, and for a folder of that name where there is one."""
+def test_the_word_universal(nbfnet, family, tmp_path, monkeypatch):
+    """It stands for the shipped network, and for a folder of that name where there is one."""
     monkeypatch.chdir(tmp_path)
     asked = ["--facts", family, "--head", "ann", "--relation", "mother of", "--json"]
-    monkeypatch.setattr(run_folder, "SHIPPED", tmp_path / "none")
-    nbfnet("predict", "universal", *asked).assert_refused("comes without a network for any graph", "nbfnet pretrain")
-    monkeypatch.setattr(run_folder, "SHIPPED", run)
-    expected = nbfnet("predict", run, *asked).document
+    expected = nbfnet("predict", run_folder.SHIPPED, *asked).document
     assert nbfnet("predict", "universal", *asked).document == expected
     assert nbfnet("info", "universal", "--json").document["parameters"]
     assert nbfnet("explain", "universal", "ann", "mother of", "bob", "--facts", family, "--json").document["paths"]
@@ -168,6 +165,24 @@ def test_the_word_universal(nbfnet, run, family, tmp_path, monkeypatch):
     assert [answer.name for answer in on.predict("ann", "mother of")] == [row["tail"] for row in expected["answers"]]
     (tmp_path / "universal").mkdir()
     nbfnet("predict", "universal", *asked).assert_refused("universal: it has no manifest.json")
+
+
+def test_the_shipped_network_says_what_it_learned_from():
+    """The file is small, it is calibrated on graphs that it did not learn from, and world is not one of the others."""
+    shipped = run_folder.RunFolder.open(run_folder.SHIPPED)
+    assert sum(file.stat().st_size for file in shipped.path.rglob("*") if file.is_file()) < 2e6
+    learned, held_out = ({graph["name"] for graph in shipped.manifest[key]} for key in ("learned_from", "held_out"))
+    assert len(learned) >= 2 and "world" not in learned | held_out and not learned & held_out
+    assert shipped.manifest["calibration"]["fitted_on"].endswith(f"of {len(held_out)} graphs, known facts removed")
+    assert shipped.manifest["made_by"]["command"].startswith("nbfnet pretrain ")
+    assert "/" not in shipped.manifest["made_by"]["command"]
+
+
+def test_the_shipped_network_knows_families(nbfnet, family):
+    """Relations that it has never seen, in eight facts: before all others come the child and the grandchild."""
+    asked = ["--facts", family, "--head", "ida", "--relation", "grandmother of", "--exclude-known", "--json"]
+    answers = nbfnet("predict", "universal", *asked).document["answers"]
+    assert {answer["tail"] for answer in answers[:2]} == {"jim", "kim"}
 
 
 def test_a_dataset_is_named_as_facts(nbfnet, run, tmp_path):

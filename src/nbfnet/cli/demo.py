@@ -1,4 +1,4 @@
-"""``nbfnet demo``: the embedded graph of countries and cities, learned, asked and explained."""
+"""``nbfnet demo``: the embedded graph of countries and cities, asked without training, then learned and asked again."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from nbfnet.explanation.explanation import Explanation
     from nbfnet.graph.graph import Dataset
     from nbfnet.prediction.answers import Answers
+    from nbfnet.run import Run
+
+    Asked = tuple[Answers, str, Explanation]  # with the held-out answer, and why the first one
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the run and the drawing go.")]
 Open = Annotated[bool, typer.Option("--open", help="Then serve the run, and open its page in a browser.")]
@@ -27,34 +30,44 @@ _TESTED = 300  # links
 
 
 def demo(output: Output = Path("nbfnet-demo"), json: Json = False, open_: Open = False) -> None:
-    """Learn, ask and explain a graph of countries and cities.
+    """Ask, learn and explain a graph of countries and cities.
 
-    Takes about a minute on two cores. A second call uses the network that the first one trained.
+    First the network for any graph, which comes with nbfnet, answers without training. Then one is trained on this
+    graph, which takes about a minute on two cores; a second call uses it again.
     """
     from nbfnet.graph.loading import load
     from nbfnet.run import Run
+    from nbfnet.training.run_folder import UNIVERSAL
 
     world = load("world")
+    links = _held_out_links(world)
     path = output / "run"
     if not json:
         _print_graph(world)
+    for_any_graph = Run.open(UNIVERSAL).on(world.train)
+    untrained = _ask(for_any_graph, links[0])
+    if not json:
+        print_title("Without training, by the network for any graph")
+        _print_answers(*untrained)
+        print_text()
+        report_note("training a network of its own, with the best of six epochs kept ...")
     Run.resume(path, world, *([] if path.exists() else [QUICK]), source="world").train(listener=report_validation)
     run = Run.open(path, train_only=True)  # so that held-out links are still to be found
     result = run.evaluate(sample=_TESTED, baselines=True)
-    metrics = {"this network": result.metrics.to_dict()}
+    zero_shot = for_any_graph.evaluate(facts=world, sample=_TESTED)
+    metrics = {"trained network": result.metrics.to_dict(), "without training": zero_shot.metrics.to_dict()}
     metrics |= {name: found.to_dict() for name, found in result.baselines.items()}
-    answered: list[tuple[Answers, str, Explanation]] = []
-    for head, relation, tail in _held_out_links(world):
-        answers = run.predict(head, relation, k=3, exclude_known=True)
-        answered.append((answers, tail, run.explain(head, relation, answers[0].name)))
+    answered = [_ask(run, link) for link in links]
     drawing = output / "explanation.html"
     answered[0][2].save(drawing)
     if json:
-        predictions = [{**a.to_dict(), "held_out": t, "explanation": e.to_dict()} for a, t, e in answered]
-        print_json({"run": str(path), "metrics": metrics, "predictions": predictions, "drawing": str(drawing)})
+        predictions = [{**a.to_dict(), "held_out": t, "explanation": e.to_dict()} for a, t, e in (untrained, *answered)]
+        document = {"run": str(path), "metrics": metrics, "without_training": predictions[0]}
+        print_json({**document, "predictions": predictions[1:], "drawing": str(drawing)})
     else:
         _print_metrics(metrics)
         for answers, tail, explanation in answered:
+            print_text()
             _print_answers(answers, tail, explanation)
         _print_next(path, drawing, answered[0])
     if open_:
@@ -72,7 +85,12 @@ def _print_graph(world: Dataset) -> None:
     for u, q, v in zip(facts.head.tolist(), facts.relation.tolist(), facts.tail.tolist(), strict=True):
         print_text(f"  {graph.entities.label(u)} -{graph.relations.label(q)}-> {graph.entities.label(v)}")
     print_text()
-    report_note("learning it, with the best network of six epochs kept ...")
+
+
+def _ask(run: Run, link: tuple[str, str, str]) -> Asked:
+    head, relation, tail = link
+    answers = run.predict(head, relation, k=3, exclude_known=True)
+    return answers, tail, run.explain(head, relation, answers[0].name)
 
 
 def _held_out_links(world: Dataset) -> list[tuple[str, str, str]]:
@@ -96,7 +114,6 @@ def _print_metrics(metrics: dict[str, Any]) -> None:
 
 
 def _print_answers(answers: Answers, held_out: str, explanation: Explanation) -> None:
-    print_text()
     print_title(f"{answers.head} -{answers.relation}-> ?")
     for answer in answers:
         right = "  (held out: this is right)" if answer.name == held_out else ""
@@ -106,7 +123,7 @@ def _print_answers(answers: Answers, held_out: str, explanation: Explanation) ->
         print_text(f"    {path}")
 
 
-def _print_next(run: Path, drawing: Path, first: tuple[Answers, str, Explanation]) -> None:
+def _print_next(run: Path, drawing: Path, first: Asked) -> None:
     query = first[2].query
     print_text()
     print_text(f"A drawing of the first answer's paths: {drawing}")

@@ -16,12 +16,12 @@ from nbfnet.training.start import check_device, require_new, resumed_config
 
 PRETRAINING: dict[str, Any] = {
     "model": {
-        "dim": 64,
+        "dim": 32,  # of 64, a step takes 2.3 times as long
         "layers": 6,
         "message": "distmult",
         "aggregate": "sum",
         "edges": "relational",
-        "hidden": [128],
+        "hidden": [64],
     },
     "training": {
         "batch_size": 32,
@@ -32,6 +32,8 @@ PRETRAINING: dict[str, Any] = {
         "hard_negatives": 0.5,
         "temperature": 1.0,
         "hiding": "triplet",
+        # Without it, held-out MRR .40 after 1,043 steps and .36 after 2,085; with it, .54 and .56.
+        "relation_sample": 0.1,
         "learning_rate": 1e-3,
         "schedule": "cosine",
         "average": 0.999,

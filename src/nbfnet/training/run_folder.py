@@ -248,17 +248,8 @@ class RunFolder:
 
 
 def located(path: Path) -> Path:
-    """The folder that a user names as a run: that of the shipped network for 'universal', unless there is one.
-
-    Raises:
-        RunFolderError: no network is shipped.
-    """
-    if str(path) != UNIVERSAL or path.exists():
-        return path
-    if not (SHIPPED / MANIFEST).is_file():
-        what = "this release of nbfnet comes without a network for any graph"
-        raise RunFolderError(path, what, "give a run that 'nbfnet pretrain' or 'nbfnet import-ultra' made")
-    return SHIPPED
+    """The folder that a user names as a run: that of the shipped network for 'universal', unless there is one."""
+    return SHIPPED if str(path) == UNIVERSAL and not path.exists() else path
 
 
 def _stamp(folder: Path) -> str:
