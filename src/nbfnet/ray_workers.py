@@ -12,6 +12,7 @@ import os
 import pickle
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import warnings
@@ -29,6 +30,9 @@ _RETRIES = 5  # of a piece of work whose worker died: it may be what kills it
 _LONGEST_FOLDER = 40  # characters of the folder for Ray's sockets, whose names must stay below 108
 _QUIET = {
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # of its compiled part, which writes to standard error by itself
+    "RAY_DEDUP_LOGS": "1",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".*",  # nothing is shown, such as: that a worker died, and is started again
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # or Ray warns that it will be so in the future
 }
@@ -88,7 +92,8 @@ class RayWorkers:
             options = self._of_this_machine(stack) if address == "local" else {}
             stack.callback(ray.shutdown)
             try:
-                with _signals_kept(), warnings.catch_warnings():
+                _check_reachable(address)
+                with _signals_kept(), warnings.catch_warnings(), _standard_error_closed():
                     warnings.simplefilter("ignore")
                     ray.init(address, logging_level=logging.CRITICAL, log_to_driver=False, **options)
             except (OSError, RuntimeError, ValueError) as error:
@@ -116,7 +121,7 @@ def import_ray() -> Any:
         MissingExtraError: it is not installed, or not with what Ray Data needs.
     """
     try:
-        with _signals_kept(), warnings.catch_warnings():
+        with _environment(_QUIET), _signals_kept(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ray: Any = importlib.import_module("ray")
             importlib.import_module("ray.data")
@@ -127,6 +132,13 @@ def import_ray() -> Any:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse a machine that does not answer: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 class _Worker:
@@ -163,6 +175,20 @@ def _signals_kept() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _standard_error_closed() -> Iterator[None]:
+    """The compiled part of Ray says there which log level it was told."""
+    before = os.dup(2)
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 @contextmanager
