@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from nbfnet.errors import MissingExtraError
+from nbfnet.errors import MissingExtraError, TeamError
 from nbfnet.graph.loading import load
 from nbfnet.prediction.answer_parts import MANIFEST
-from nbfnet.ray_workers import import_ray
+from nbfnet.ray_workers import RayWorkers, import_ray
 from nbfnet.run import Run
 
 TIMEOUT = 300  # seconds; a busy machine must not fail a test
@@ -197,6 +198,12 @@ def test_a_cluster_that_is_not_there(run, queries, tmp_path):
     assert (code, out) == (2, "")
     assert err.startswith("Error: no Ray cluster can be used at '127.0.0.1:1'") and err.count("\n") == 1, err
     assert names_in(tmp_path) == []
+
+
+@needs_ray
+def test_work_that_kills_every_worker_comes_to_an_end():
+    with pytest.raises(TeamError, match="the workers of Ray have stopped"):
+        list(RayWorkers(count=1).map(partial(partial, os._exit), [1]))
 
 
 def test_without_ray_the_error_says_what_to_install(monkeypatch):

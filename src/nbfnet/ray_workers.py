@@ -44,7 +44,7 @@ class RayWorkers:
 
     count: int | None = None  # None: as many as the cluster has cores for
     threads: int = 1  # of each worker
-    address: str | None = None  # of a cluster, such as 'auto' or 'ray://host:10001'; None: RAY_ADDRESS, or this machine
+    address: str | None = None  # of a running cluster: 'auto' or 'host:port'; None: RAY_ADDRESS, or this machine
 
     def map(self, open_work: Callable[[], Work], items: Sequence[Any]) -> Iterator[Any]:
         """The result of each item, in the order in which they are done.
