@@ -10,6 +10,7 @@ import importlib
 import logging
 import os
 import pickle
+import secrets
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,8 @@ _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # or Ray warns that it will be so in the future
 }
+# Who knows it may use a cluster that this process starts. Without it Ray would write one to the user's home folder.
+_SECRET = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ class RayWorkers:
         address = self.address or os.environ.get("RAY_ADDRESS") or "local"
         with ExitStack() as stack:
             stack.enter_context(_environment(_QUIET))
-            ray = import_ray()
             options = self._of_this_machine(stack) if address == "local" else {}
+            ray = import_ray()  # it reads the environment once
             stack.callback(ray.shutdown)
             try:
                 _check_reachable(address)
@@ -97,14 +101,18 @@ class RayWorkers:
                     warnings.simplefilter("ignore")
                     ray.init(address, logging_level=logging.CRITICAL, log_to_driver=False, **options)
             except (OSError, RuntimeError, ValueError) as error:
-                remedy = "start one with 'ray start --head', or leave out --address and RAY_ADDRESS to use this machine"
+                remedy = (
+                    "start one with 'ray start --head', give this process its token (RAY_AUTH_MODE=token), or leave "
+                    "out --address and RAY_ADDRESS to use this machine"
+                )
                 raise TeamError(f"no Ray cluster can be used at {address!r} ({_last_line(error)}): {remedy}") from None
             yield ray
 
     def _of_this_machine(self, stack: ExitStack) -> dict[str, Any]:
         """How Ray is started here; what it and the workers write goes to a folder that is removed with it."""
         folder = stack.enter_context(_short_folder())
-        stack.enter_context(_environment({"TMPDIR": str(folder)}))  # workers end without tidying up
+        # Workers end without tidying up, so their temporary files are there too.
+        stack.enter_context(_environment({"TMPDIR": str(folder), **_SECRET}))
         cores = max(usable_cores(), (self.count or 1) * self.threads)
         return {"num_cpus": cores, "include_dashboard": False, "_temp_dir": str(folder)}
 
@@ -112,6 +120,20 @@ class RayWorkers:
 def usable_cores() -> int:
     """How many cores of this machine the process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def require_ray() -> None:
+    """Refuse to begin without Ray.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    if find_spec("ray") is None:
+        raise _missing()
+
+
+def _missing() -> MissingExtraError:
+    return MissingExtraError("the engine ray", "ray[data]", "distributed")
 
 
 def import_ray() -> Any:
@@ -126,7 +148,7 @@ def import_ray() -> Any:
             ray: Any = importlib.import_module("ray")
             importlib.import_module("ray.data")
     except ImportError:
-        raise MissingExtraError("the engine ray", "ray[data]", "distributed") from None
+        raise _missing() from None
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     context = ray.data.DataContext.get_current()

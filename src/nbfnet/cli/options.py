@@ -143,10 +143,10 @@ def ray_workers(engine: EngineName, count: int | None, threads: int | None, addr
         MissingExtraError: Ray is not installed.
     """
     from nbfnet.errors import QueryError
-    from nbfnet.ray_workers import RayWorkers, import_ray
+    from nbfnet.ray_workers import RayWorkers, require_ray
 
     if engine == "ray":
-        import_ray()
+        require_ray()
         return RayWorkers(count, threads or 1, address)
     given = (("--workers", count), ("--threads", threads), ("--address", address))
     for option in [option for option, value in given if value is not None]:
