@@ -147,12 +147,11 @@ def import_ray() -> Any:
             warnings.simplefilter("ignore")
             ray: Any = importlib.import_module("ray")
             importlib.import_module("ray.data")
+            ray.data.DataContext.get_current().enable_progress_bars = False
     except ImportError:
         raise _missing() from None
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
     return ray
 
 
