@@ -100,7 +100,7 @@ class RayWorkers:
                 with _signals_kept(), warnings.catch_warnings(), _standard_error_closed():
                     warnings.simplefilter("ignore")
                     ray.init(address, logging_level=logging.CRITICAL, log_to_driver=False, **options)
-            except (OSError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError, OverflowError, ray.exceptions.RayError) as error:
                 remedy = (
                     "start one with 'ray start --head', give this process its token (RAY_AUTH_MODE=token), or leave "
                     "out --address and RAY_ADDRESS to use this machine"
@@ -170,7 +170,7 @@ class _Worker:
         self._work: Work | None = None
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Errors of a user are results too: so they reach him as they are, and no worker is started again for them."""
+        """Errors that a user can cause are results too: they arrive as they are, and no worker restarts for them."""
         try:
             if self._work is None:
                 self._work = self._open()
