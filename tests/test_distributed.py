@@ -285,3 +285,39 @@ def test_a_team_whose_others_never_come(commands, small, tmp_path, rank):
         "only 1 of 3 processes came within 1 seconds" if rank == 0 else "process 1 of 3 could not meet the others"
     )
     assert expected in ended.err, ended.err
+
+
+MEETING = """
+import torch
+from nbfnet.distributed import gather_team
+from nbfnet.errors import TeamError
+try:
+    with gather_team() as team:
+        ones = torch.ones(1)
+        team.add(ones)
+        print(team.rank, int(ones))
+except TeamError as error:
+    print(error)
+"""
+
+
+def test_attempts_that_share_one_server_do_not_meet_each_other(commands, tmp_path):
+    """As the agents of torchrun have it: one server for all attempts, and machines that restarted not equally often."""
+    script = tmp_path / "meeting.py"
+    script.write_text(MEETING)
+    server = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    team = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": server.port, "TORCHELASTIC_USE_AGENT_STORE": True}
+
+    def start(rank, restarts, **more):
+        return commands.start(
+            script=script, RANK=rank, WORLD_SIZE=2, TORCHELASTIC_RESTART_COUNT=restarts, **team, **more
+        )
+
+    for rank in (0, 1):  # somebody came, and the other one never did
+        alone = start(rank, 0, NBFNET_TEAM_SECONDS=1).wait()
+        assert "of 2 processes came within 1 seconds" in alone.out, alone
+    for restarts in ((0, 0), (1, 0), (1, 0), (3, 1)):
+        members = [start(rank, restarts[rank]) for rank in (0, 1)]
+        assert [member.wait().out for member in members] == ["0 2\n", "1 2\n"], restarts
+    late = start(1, 5)  # the leader comes last
+    assert start(0, 0).wait().out == "0 2\n" and late.wait().out == "1 2\n"

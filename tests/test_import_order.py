@@ -11,7 +11,7 @@ import nbfnet
 
 ORDER = [
     *("errors", "native", "regular_files", "progress", "tables", "strict_json", "available_memory", "distributed"),
-    *("config", "graph"),
+    *("ray_workers", "config", "graph"),
     *("semiring", "operators", "kernels", "model", "sampling", "evaluation", "training", "prediction", "explanation"),
     *("run", "reproduction", "serve", "client", "cli"),
 ]

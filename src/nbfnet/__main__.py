@@ -18,7 +18,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     finally:  # nothing is left to be stopped
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM):  # which launchers send to all when one has failed
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":

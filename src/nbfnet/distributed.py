@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,19 +102,42 @@ def _meet(rank: int, size: int) -> Any:
             wait_for_workers=False,
             multi_tenant=True,
         )
-        store = dist.PrefixStore(f"nbfnet/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", server)  # type: ignore[attr-defined]
-        came = store.add("came", 1)
-        while came < size and time.monotonic() < until:
-            time.sleep(0.05)
-            came = store.add("came", 0)
+        store, came = _agree(dist.PrefixStore("nbfnet", server), rank, size, until)  # type: ignore[attr-defined]
     except (RuntimeError, ValueError, OSError) as error:  # as PyTorch reports what it could not reach
         reason = str(error).splitlines()[0]
         raise TeamError(
             f"process {rank} of {size} could not meet the others at {address} ({reason}): {remedy}"
         ) from None
-    if came < size:
+    if store is None:
         raise TeamError(f"only {came} of {size} processes came within {seconds:g} seconds: {remedy}")
     return store
+
+
+def _agree(server: Any, rank: int, size: int, until: float) -> tuple[Any, int]:
+    """A part of the server that is this meeting's alone, or None if some did not come in time; and how many came.
+
+    After a restart the server has what earlier processes wrote, and how often each machine has restarted may differ. So
+    the leader opens every meeting under a name of its own. The others answer by names of their own; and it begins for
+    those whose names the leader has read, because what is there of an earlier meeting has other ones.
+    """
+    own, meeting, came = secrets.token_hex(8), "", 0
+    if rank == 0:
+        server.set("meeting", own)
+    while True:
+        if server.check(["meeting"]):
+            meeting = server.get("meeting").decode()
+            if rank:
+                server.set(f"{meeting}/{rank}", own)
+            present = [f"{meeting}/{other}" for other in range(1, size) if server.check([f"{meeting}/{other}"])]
+            came = 1 + len(present)
+            if rank == 0 and came == size:
+                server.set(f"{meeting}/begins", " ".join([own, *(server.get(key).decode() for key in present)]))
+            begins = f"{meeting}/begins"
+            if server.check([begins]) and own in server.get(begins).decode().split():
+                return dist.PrefixStore(meeting, server), size  # type: ignore[attr-defined]
+        if time.monotonic() >= until:
+            return None, came
+        time.sleep(0.05)
 
 
 def _seconds_to_meet() -> float:

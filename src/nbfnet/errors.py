@@ -35,6 +35,16 @@ class NbfnetError(Exception):
             parts.append(f"  what to do: {remedy}")
         super().__init__("\n".join(parts))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is: from another process it comes with the same text, whatever its class takes to be made."""
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[NbfnetError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> NbfnetError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
+
 
 class GraphFormatError(NbfnetError):
     """A graph, or a file beside it, cannot be read."""
@@ -76,7 +86,7 @@ class MissingExtraError(NbfnetError):
 
 
 class TeamError(NbfnetError):
-    """A process that shares the work has stopped."""
+    """A process that shares the work has stopped, or cannot be reached."""
 
 
 class OperatorError(NbfnetError):

@@ -268,3 +268,7 @@ def test_several_runs_together(nbfnet, triplets, small_config, tmp_path):
 
 def columns(triplets):
     return zip(triplets.head.tolist(), triplets.relation.tolist(), triplets.tail.tolist(), strict=True)
+
+
+def test_options_of_a_cluster_without_one(nbfnet, runs):
+    nbfnet("evaluate", runs / "knowledge", "--workers", "2").assert_refused("--workers", "--engine ray")

@@ -109,6 +109,10 @@ def test_where_everything_is_known(nbfnet, run, tmp_path):
         (["--head", HUB, "--relation", PART, "--type", "hubs"], ("did you mean 'hub'",)),
         (["--head", HUB, "--tail", "a,b", "--type", "hub"], ("choose entities",)),
         (["--head", HUB, "--relation", PART, "--shard", "1/2"], ("--queries",)),
+        (["--head", HUB, "--relation", PART, "--engine", "ray"], ("--engine ray", "--queries FILE and -o FOLDER")),
+        (["--queries", "q.tsv", "-o", "x.csv", "--workers", "2"], ("--workers", "--engine ray")),
+        (["--queries", "q.tsv", "-o", "x.csv", "--threads", "2"], ("--threads", "--engine ray")),
+        (["--queries", "q.tsv", "-o", "x.csv", "--address", "auto"], ("--address", "--engine ray")),
         (["--queries", "q.tsv"], ("-o FILE",)),
         (["--queries", "q.tsv", "-o", "x.csv", "--head", HUB], ("no query of your own",)),
         (["--queries", "q.tsv", "-o", "x.xlsx"], ("x.xlsx", ".csv, .parquet, .jsonl")),
@@ -274,7 +278,7 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
 
     def identity_line(folder):
         from nbfnet.cli.predict import _identity
-        from nbfnet.prediction.answer_file import _digest
+        from nbfnet.prediction.answer_file import digest_of
         from nbfnet.prediction.asking import Wanted
         from nbfnet.prediction.query_file import read_queries
         from nbfnet.run import Run
@@ -282,7 +286,7 @@ def test_other_queries_another_run_or_other_wishes_begin_anew(nbfnet, run, queri
         asked = list(enumerate(read_queries(queries, Run.open(folder).graph), start=1))
         sources = [folder, None, None, queries]
         identity = _identity(sources, Wanted(), asked[0], False, False, None)
-        return json.dumps({"identity": _digest(identity, asked)})
+        return json.dumps({"identity": digest_of(identity, asked)})
 
     def before(*options, folder=base):
         answer = nbfnet("predict", folder, "--queries", queries, "-o", file, *options, "--json")

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import Facts, Json, Seed
+from nbfnet.cli.options import (
+    Engine,
+    Facts,
+    Json,
+    RayAddress,
+    RayWorkerCount,
+    Seed,
+    WorkerThreads,
+    anywhere,
+    ray_workers,
+)
 from nbfnet.cli.output import print_json, print_table, print_text, print_title
 from nbfnet.evaluation.filtering import Filter, Split, TiePolicy
 from nbfnet.semiring.catalog import METHODS
+
+if TYPE_CHECKING:
+    from nbfnet.distributed import Team
+    from nbfnet.evaluation.shares import Found
+    from nbfnet.ray_workers import RayWorkers
 
 _BASELINES = ", ".join(method.title for method in METHODS.values() if method.baseline)
 Runs = Annotated[
@@ -62,6 +79,10 @@ def evaluate(
     baselines: Baselines = False,
     sample: SampleSize = None,
     seed: Seed = 0,
+    engine: Engine = "local",
+    workers: RayWorkerCount = None,
+    threads: WorkerThreads = None,
+    address: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Evaluate a trained network, or several together.
@@ -69,29 +90,63 @@ def evaluate(
     The links of a knowledge graph are ranked against all entities, both ways and filtered; where entities have types,
     against those that can be the answer. The links of a homogeneous graph are compared with pairs without an edge, and
     those of ogbl-biokg are ranked against the negatives that come with it, as OGB does. Under torchrun several
-    processes share the work.
+    processes share the work; with --engine ray, the workers of a cluster.
     """
     from nbfnet.distributed import gather_team
     from nbfnet.run import Run
     from nbfnet.training.start import device_of
 
+    how: dict[str, Any] = {
+        "split": split,
+        "queries": queries,
+        "facts": facts,
+        "baselines": baselines,
+        "ties": ties,
+        "filtered_by": filtered_by,
+        "any_type": any_type,
+        "drawn": drawn,
+        "sample": sample,
+        "seed": seed,
+    }
+    cluster = ray_workers(engine, workers, threads, address)
     opened = Run.open(*runs)
+    if cluster is not None:
+        result = opened.evaluate(**how, team=_on_ray(cluster, runs, how))
+        print_json(result.to_dict()) if json else _print(result.to_dict())
+        return
     with gather_team(device_of(opened.config)) as team:
-        result = opened.evaluate(
-            split,
-            queries=queries,
-            facts=facts,
-            baselines=baselines,
-            ties=ties,
-            filtered_by=filtered_by,
-            any_type=any_type,
-            drawn=drawn,
-            sample=sample,
-            seed=seed,
-            team=team,
-        )
+        result = opened.evaluate(**how, team=team)
         if team.leads:
             print_json(result.to_dict()) if json else _print(result.to_dict())
+
+
+_SHARES_OF_A_WORKER = 4  # one is lost when a worker dies; each takes the time to list what is asked
+
+
+def _on_ray(cluster: RayWorkers, runs: Sequence[Path], how: dict[str, Any]) -> Team:
+    """Adds up the shares of an evaluation, which the workers of a cluster compute."""
+    from nbfnet.evaluation.shares import SumOfShares
+    from nbfnet.ray_workers import usable_cores
+
+    size = _SHARES_OF_A_WORKER * (cluster.count or usable_cores())
+    paths = {name: how[name] and anywhere(how[name]) for name in ("queries", "facts")}
+    work = partial(_open_evaluation, [anywhere(run) for run in runs], {**how, **paths})
+    return SumOfShares(compute=lambda: cluster.map(work, [(rank, size) for rank in range(size)]))
+
+
+def _open_evaluation(runs: Sequence[Path], how: dict[str, Any]) -> Callable[[tuple[int, int]], Found]:
+    """In a worker: open the runs once, and evaluate one share after the other."""
+    from nbfnet.evaluation.shares import Share
+    from nbfnet.run import Run
+
+    run = Run.open(*runs)
+
+    def evaluate_share(numbers: tuple[int, int]) -> Found:
+        share = Share(*numbers)
+        run.evaluate(**how, team=share)
+        return share.found
+
+    return evaluate_share
 
 
 def _print(document: dict[str, Any]) -> None:

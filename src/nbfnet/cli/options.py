@@ -7,10 +7,14 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+if TYPE_CHECKING:
+    from nbfnet.ray_workers import RayWorkers
+
+EngineName = Literal["local", "ray"]
 Source = Annotated[
     str,
     typer.Argument(
@@ -33,6 +37,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and 
 Seed = Annotated[int, typer.Option(metavar="NUMBER", min=0, help="The seed of everything random.")]
 PaperSplit = Annotated[
     bool, typer.Option("--paper-split", help="Homogeneous graphs: keep duplicates and self loops, as the paper did.")
+]
+
+Engine = Annotated[
+    EngineName,
+    typer.Option("--engine", help="Who does the work: this process, or the workers of a Ray cluster."),
+]
+RayWorkerCount = Annotated[
+    int | None, typer.Option("--workers", metavar="NUMBER", min=1, help="With ray: how many; else one for each core.")
+]
+WorkerThreads = Annotated[
+    int | None, typer.Option("--threads", metavar="NUMBER", min=1, help="With ray: threads of each worker; else 1.")
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--address", metavar="ADDRESS", help="With ray: of a running cluster; else this machine alone."),
 ]
 
 
@@ -114,3 +133,27 @@ def output_folder(what: str) -> typer.models.OptionInfo:
         "--output", "-o", metavar="FOLDER", help=f"Where to write {what}. It must not exist yet."
     )
     return option
+
+
+def ray_workers(engine: EngineName, count: int | None, threads: int | None, address: str | None) -> RayWorkers | None:
+    """The workers that the options describe; None: this process works alone.
+
+    Raises:
+        QueryError: there are options of workers, but no engine that has any.
+        MissingExtraError: Ray is not installed.
+    """
+    from nbfnet.errors import QueryError
+    from nbfnet.ray_workers import RayWorkers, require_ray
+
+    if engine == "ray":
+        require_ray()
+        return RayWorkers(count, threads or 1, address)
+    given = (("--workers", count), ("--threads", threads), ("--address", address))
+    for option in [option for option, value in given if value is not None]:
+        raise QueryError(f"{option} is for the workers of a cluster: give --engine ray too")
+    return None
+
+
+def anywhere(path: Path) -> Path:
+    """The path of a file or folder as a process in any folder may use it; the name of a dataset stays as it is."""
+    return path.absolute() if path.exists() else path

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nbfnet.cli.options import Facts, Json, MoreFacts, TrainOnly
+from nbfnet.cli.options import (
+    Engine,
+    Facts,
+    Json,
+    MoreFacts,
+    RayAddress,
+    RayWorkerCount,
+    TrainOnly,
+    WorkerThreads,
+    anywhere,
+    ray_workers,
+)
 from nbfnet.cli.output import print_json, print_table, print_text, print_title, report_note
 from nbfnet.cli.sources import open_run
 
 if TYPE_CHECKING:
     from nbfnet.explanation.explanation import Asked
     from nbfnet.graph.graph import Graph
+    from nbfnet.prediction.answer_parts import AnswerParts, Part
     from nbfnet.prediction.answers import Answers
+    from nbfnet.prediction.asking import Wanted
     from nbfnet.prediction.query_file import Query
+    from nbfnet.ray_workers import RayWorkers
     from nbfnet.run import Run
 
 Runs = Annotated[
@@ -43,7 +59,13 @@ Queries = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A file of queries: triplets with ? for what is asked. Needs -o.")
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answers to .csv, .parquet or .jsonl.")
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the answers to .csv, .parquet or .jsonl; with --engine ray, a folder of Parquet parts.",
+    ),
 ]
 Reasons = Annotated[bool, typer.Option("--reasons", help="Add the most important path to each answer; takes longer.")]
 All = Annotated[
@@ -75,6 +97,10 @@ def predict(
     queries: Queries = None,
     output: Output = None,
     shard: Shard = None,
+    engine: Engine = "local",
+    workers: RayWorkerCount = None,
+    threads: WorkerThreads = None,
+    address: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Name the best answers to a query.
@@ -86,7 +112,8 @@ def predict(
     With --all there is no query: the most probable links that the graph does not have are listed.
 
     With other facts nothing is trained again: entities may be new, relations may not. An interrupted file of queries
-    is resumed by the same command.
+    is resumed by the same command. With --engine ray the workers of a cluster share a file of queries: -o is a folder,
+    which is complete when it has a manifest.json.
     """
     from nbfnet.errors import QueryError
     from nbfnet.prediction.answer_file import check_format, parse_shard, write_answers
@@ -99,7 +126,10 @@ def predict(
         raise QueryError("--queries FILE asks all that is in the file: give -o FILE too, and no query of your own")
     if queries is None and shard is not None:
         raise QueryError("--shard is for a file of queries: give --queries FILE")
-    if output is not None:
+    if engine == "ray" and queries is None:
+        raise QueryError("--engine ray is for a file of queries: give --queries FILE and -o FOLDER")
+    cluster = ray_workers(engine, workers, threads, address)
+    if output is not None and cluster is None:
         check_format(output)
     run = open_run(runs, facts, more_facts, train_only=train_only)
     if all_:
@@ -119,18 +149,68 @@ def predict(
         print_json(_document(answers, rows)) if json else _print(answers, rows, run.graph)
         return
 
-    def answer(query: Query) -> list[dict[str, Any]]:
-        return _rows(run, run.ask(query.head, query.relation, query.tail, wanted), reasons)
-
     part = asked[parse_shard(shard, len(asked))]
     identity = _identity([*runs, facts, more_facts, queries], wanted, asked[0], reasons, train_only, shard)
-    before = write_answers(output, part, answer, identity, reasons=reasons)
+    if cluster is None:
+        answer = partial(_answer, run, wanted, reasons)
+        before = write_answers(output, part, answer, identity, reasons=reasons)
+    else:
+        sources = tuple(map(anywhere, runs)), facts and anywhere(facts), more_facts and anywhere(more_facts)
+        asking = _Asking(*sources, train_only, wanted, reasons)
+        before = _answer_on_ray(cluster, asking, output, part, identity)
     if before:
         report_note(f"resumed: {before:,} {'query was' if before == 1 else 'queries were'} answered before")
     if json:
         print_json({"output": str(output), "queries": len(part), "answered_before": before})
     else:
         print_text(f"{output}: the answers to {len(part):,} {'query' if len(part) == 1 else 'queries'}")
+
+
+def _answer(run: Run, wanted: Wanted, reasons: bool, query: Query) -> list[dict[str, Any]]:
+    """The rows of a query's answers."""
+    return _rows(run, run.ask(query.head, query.relation, query.tail, wanted), reasons)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """All that another process needs to answer the same queries in the same way."""
+
+    runs: tuple[Path, ...]
+    facts: Path | None
+    more_facts: Path | None
+    train_only: bool
+    wanted: Wanted
+    reasons: bool
+
+    def open(self, parts: AnswerParts) -> Callable[[Part], int]:
+        """In a worker: open the run once, and write the answers of one part after the other."""
+        run = open_run(self.runs, self.facts, self.more_facts, train_only=self.train_only)
+        answer = partial(_answer, run, self.wanted, self.reasons)
+
+        def write(part: Part) -> int:
+            parts.write(part, answer)
+            return len(part.queries)
+
+        return write
+
+
+def _answer_on_ray(
+    cluster: RayWorkers, asking: _Asking, folder: Path, queries: Sequence[tuple[int, Query]], identity: str
+) -> int:
+    """Answer queries into a folder of parts; returns how many had been answered before."""
+    from nbfnet.prediction.answer_parts import AnswerParts, split_queries
+    from nbfnet.progress import stage
+
+    parts = AnswerParts.of(folder.absolute(), queries, identity, reasons=asking.reasons)
+    with parts.alone(), stage(f"answering {len(queries):,} queries") as report:
+        every = split_queries(queries)
+        missing = parts.missing(every)
+        before = done = len(queries) - sum(len(part.queries) for part in missing)
+        for answered in cluster.map(partial(asking.open, parts), missing):
+            done += answered
+            report(done / len(queries))
+        parts.finish(every)
+    return before
 
 
 def _list_missing(

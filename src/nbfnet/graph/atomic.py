@@ -34,11 +34,7 @@ def replacing(target: Path) -> Iterator[Path]:
     """
     check_can_be_replaced(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    for stale in target.parent.glob(f".{glob.escape(target.name)}.nbfnet-????????.part"):
-        with suppress(OSError):  # a process holds it
-            handle = open_alone(stale, create=False)
-            stale.unlink()
-            os.close(handle)
+    remove_stale_partials(target.parent, glob.escape(target.name))
     partial, handle = _new_partial(target)
     try:
         yield partial
@@ -50,6 +46,15 @@ def replacing(target: Path) -> Iterator[Path]:
     finally:
         partial.unlink(missing_ok=True)
         with suppress(OSError):
+            os.close(handle)
+
+
+def remove_stale_partials(folder: Path, targets: str) -> None:
+    """Remove what killed processes left of the files that a pattern names."""
+    for stale in folder.glob(f".{targets}.nbfnet-????????.part"):
+        with suppress(OSError):  # a process holds it
+            handle = open_alone(stale, create=False)
+            stale.unlink()
             os.close(handle)
 
 

@@ -25,7 +25,7 @@ from nbfnet.strict_json import strict_json
 _START = b'{"identity": "'
 _FIRST_LINE = re.compile(re.escape(_START) + rb'([0-9a-f]{32}("(\}\n?)?)?|[0-9a-f]{0,31})')  # perhaps cut off
 FORMATS = (".csv", ".parquet", ".jsonl")
-_COLUMNS = {
+COLUMNS = {
     "query": "BIGINT",  # the query's number in its file, from 1
     "head": "VARCHAR",
     "relation": "VARCHAR",
@@ -79,15 +79,15 @@ def write_answers(
     try:
         with _alone(partial, file) as progress:
             _check_is_ours(progress, partial)
-            done = _resume(progress, _digest(identity, queries))
+            done = _resume(progress, digest_of(identity, queries))
             with stage(f"answering {len(queries):,} queries") as report:
                 for position, (number, query) in enumerate(queries[done:], start=done):
                     rows_of = [{"query": number, **row} for row in answer(query)]
-                    lines = [_line(row) for row in [*rows_of, {"done": position + 1}]]
+                    lines = [line_of(row) for row in [*rows_of, {"done": position + 1}]]
                     progress.write("".join(lines).encode())
                     progress.flush()
                     report((position + 1) / len(queries))
-            _convert(partial, file, [name for name in _COLUMNS if reasons or name != "reason"])
+            convert_lines(partial, file, answer_columns(reasons))
             partial.unlink()
     except (OSError, duckdb.Error) as error:
         remedy = (
@@ -108,8 +108,8 @@ def write_links(file: Path, rows: Sequence[Mapping[str, Any]], *, reasons: bool 
     try:
         with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
             lines = Path(folder) / "links.jsonl"
-            lines.write_text("".join(map(_line, rows)), encoding="utf-8")
-            _convert(lines, file, names)
+            lines.write_text("".join(map(line_of, rows)), encoding="utf-8")
+            convert_lines(lines, file, names)
     except (OSError, duckdb.Error) as error:
         remedy = "make room or choose another place"
         raise WriteError(f"it cannot be written: {error}", file=file, remedy=remedy) from None
@@ -138,7 +138,8 @@ def _check_is_ours(progress: BinaryIO, partial: Path) -> None:
         raise WriteError(what, file=partial, remedy="move it away, or choose another output")
 
 
-def _digest(identity: str, queries: Sequence[tuple[int, Query]]) -> str:
+def digest_of(identity: str, queries: Sequence[tuple[int, Query]]) -> str:
+    """Of queries, and of everything else that their answers depend on."""
     return hashlib.blake2b(repr((identity, list(queries))).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -155,12 +156,13 @@ def _resume(progress: BinaryIO, identity: str) -> int:
     progress.truncate(kept)
     progress.seek(kept)
     if not kept:
-        progress.write(_line({"identity": identity}).encode())
+        progress.write(line_of({"identity": identity}).encode())
         progress.flush()
     return done
 
 
-def _line(row: Mapping[str, Any]) -> str:
+def line_of(row: Mapping[str, Any]) -> str:
+    """A row as a line of JSON."""
     return strict_json(row, ensure_ascii=False) + "\n"
 
 
@@ -172,24 +174,31 @@ def _parse(line: bytes) -> dict[str, Any]:
         return {}
 
 
-def _convert(partial: Path, file: Path, names: Sequence[str]) -> None:
-    """CSV and Parquet are written by DuckDB; JSON lines are the rows as they are."""
+def answer_columns(reasons: bool) -> list[str]:
+    """The columns of a table of answers."""
+    return [name for name in COLUMNS if reasons or name != "reason"]
+
+
+def convert_lines(partial: Path, file: Path, names: Sequence[str], note: str | None = None) -> None:
+    """CSV and Parquet are written by DuckDB; JSON lines are the rows as they are. A Parquet file may carry a note."""
     with replacing(file) as target:
         if file.suffix.casefold() == ".jsonl":
             with partial.open("rb") as lines, target.open("wb") as rows:
                 rows.writelines(line for line in lines if b'"rank"' in line)
             return
-        columns = ", ".join(f"'{name}': '{_COLUMNS[name]}'" for name in names)
+        columns = ", ".join(f"'{name}': '{COLUMNS[name]}'" for name in names)
         options = "FORMAT csv, HEADER" if file.suffix.casefold() == ".csv" else "FORMAT parquet"
+        options += "" if note is None else f", KV_METADATA {{nbfnet: {quoted(note)}}}"
         with plain_name(partial) as source, plain_name(target) as written:
-            lines_of = f"{_quoted(source)}, format = 'newline_delimited', hive_partitioning = false"
+            lines_of = f"{quoted(source)}, format = 'newline_delimited', hive_partitioning = false"
             rows_of = f"read_json({lines_of}, columns = {{{columns}}})"
             options += ", USE_TMP_FILE false"  # of a name that others can foresee
-            query = f"COPY (SELECT * FROM {rows_of} WHERE rank IS NOT NULL) TO {_quoted(written)} ({options})"
+            query = f"COPY (SELECT * FROM {rows_of} WHERE rank IS NOT NULL) TO {quoted(written)} ({options})"
             execute(connect(), query)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text for DuckDB."""
     return "'" + text.replace("'", "''") + "'"
 
 
