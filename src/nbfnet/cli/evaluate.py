@@ -158,6 +158,8 @@ def _print(document: dict[str, Any]) -> None:
     print_text()
     drawn = f"; hits@10_50 against {document['drawn_negatives']} negatives" if "drawn_negatives" in document else ""
     print_text(f"{document['protocol']}; ties {document['ties']}{drawn}; {document['seconds']:.1f} s")
+    if ogb := document.get("ogb"):
+        print_text(f"by OGB's rules: {'  '.join(f'{name} {value:.4f}' for name, value in ogb.items())}")
     if sample := document.get("sample"):
         metric = "mrr" if "mrr_interval" in sample else "auroc"
         low, high = sample[f"{metric}_interval"]

@@ -71,10 +71,12 @@ def links_of(dataset: Dataset, split: Split) -> Triplets:
     Raises:
         EvaluationError: there is none.
     """
-    links = dataset.test if split == "test" else dataset.valid
+    links, others = (dataset.test, dataset.valid) if split == "test" else (dataset.valid, dataset.test)
     if not len(links):
+        other = "valid" if split == "test" else "test"
+        remedy = f"; --split {other} evaluates its {len(others):,} {other} links" if len(others) else ""
         raise EvaluationError(
             f"{dataset.name}: there are no {split} links to evaluate on; "
-            "give a folder with a file of them, or a single file of triplets, which is split"
+            f"give a folder with a file of them, or a single file of triplets, which is split{remedy}"
         )
     return links

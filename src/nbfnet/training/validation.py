@@ -12,7 +12,8 @@ from nbfnet.evaluation.drawn_candidates import SampledScorer, evaluate_drawn
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.result import PairResult, RankingResult
 from nbfnet.evaluation.scorer import NetworkScorer
-from nbfnet.graph.datasets.given import given_negatives
+from nbfnet.graph.datasets.given import given_negatives, given_tails
+from nbfnet.graph.datasets.ogb import TailCandidates
 from nbfnet.graph.datasets.ogb.biokg import GivenNegatives
 from nbfnet.graph.graph import Dataset
 from nbfnet.model.network import NeuralBellmanFordNetwork
@@ -27,7 +28,9 @@ class Validation:
         self.datasets, self._device, self._team = tuple(datasets), device, team
         self._sampling = sampling or SamplingConfig()
         self.links = sum(len(dataset.valid) for dataset in datasets)
-        self._negatives = [given_negatives(dataset, "valid") for dataset in datasets]  # that come with a dataset
+        # What comes with a dataset to rank against.
+        self._negatives = [given_negatives(dataset, "valid") for dataset in datasets]
+        self._tails = [given_tails(dataset, "valid") if self._sampling.hops else None for dataset in datasets]
 
     @property
     def metric(self) -> str:
@@ -42,18 +45,25 @@ class Validation:
         """
         found = []
         shares = share_links([len(dataset.valid) for dataset in self.datasets], links)
-        for dataset, negatives, count in zip(self.datasets, self._negatives, shares, strict=True):
+        for dataset, negatives, tails, count in zip(self.datasets, self._negatives, self._tails, shares, strict=True):
             if count:
-                found.append(self._result(network, dataset, negatives, count).metrics.to_dict())
+                found.append(self._result(network, dataset, negatives, tails, count).metrics.to_dict())
         return {name: float(np.mean([each[name] for each in found])) for name in (found[0] if found else ())}
 
     def _result(
-        self, network: NeuralBellmanFordNetwork, dataset: Dataset, negatives: GivenNegatives | None, count: int
+        self,
+        network: NeuralBellmanFordNetwork,
+        dataset: Dataset,
+        negatives: GivenNegatives | None,
+        tails: TailCandidates | None,
+        count: int,
     ) -> RankingResult | PairResult:
         if self._sampling.hops is not None:
             sampled = SampledScorer(network, dataset.train, self._sampling, self._device)
             candidates = self._sampling.candidates
-            return evaluate_drawn(sampled, dataset, "valid", candidates, sample=count, team=self._team)
+            return evaluate_drawn(
+                sampled, dataset, "valid", candidates, given_tails=tails, sample=count, team=self._team
+            )
         scorer = NetworkScorer(network, dataset.train.message_csr, self._device)
         return evaluate(scorer, dataset, "valid", negatives=negatives, sample=count, team=self._team)
 
