@@ -13,7 +13,7 @@ ORDER = [
     *("errors", "native", "regular_files", "progress", "tables", "strict_json", "available_memory", "distributed"),
     *("ray_workers", "config", "graph"),
     *("semiring", "operators", "kernels", "model", "sampling", "evaluation", "training", "prediction", "explanation"),
-    *("run", "reproduction", "serve", "client", "cli"),
+    *("run", "reproduction", "peers", "serve", "client", "cli"),
 ]
 FACADE = ("__init__", "__main__", "paths")  # what users import, and the entry point, may import everything
 COMPILED = "_native"  # the extension: only the module that decides about it may import it

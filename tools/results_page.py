@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,32 @@ WALL_TIMES = {
 TIMES = ("training_seconds", "validation_seconds", "evaluation_seconds")
 FB15K_237_RELATIONS = 474  # with their inverses
 PARAMETERS = {"indicator": 15_168, "message": 3_003_264, "aggregate": 80_448, "score": 4_225, "total": 3_103_105}
+# The paper's numbers of the methods that `nbfnet compare` trains: MRR of its table kg_result, AUROC of homo_result.
+PEERS = {
+    "wn18rr": {
+        "nbfnet": 0.551,
+        "neurallp": 0.435,
+        "drum": 0.486,
+        "transe": 0.226,
+        "distmult": 0.43,
+        "complex": 0.44,
+        "rotate": 0.476,
+        "rgcn": 0.402,
+    },
+    "fb15k-237": {
+        "nbfnet": 0.415,
+        "neurallp": 0.240,
+        "drum": 0.343,
+        "transe": 0.294,
+        "distmult": 0.241,
+        "complex": 0.247,
+        "rotate": 0.338,
+        "rgcn": 0.273,
+    },
+    "cora": {"nbfnet": 0.956, "vgae": 0.914, "deepwalk": 0.831, "katz": 0.834, "ppr": 0.845},
+    "citeseer": {"nbfnet": 0.923, "vgae": 0.908, "deepwalk": 0.805, "katz": 0.768, "ppr": 0.762},
+    "pubmed": {"nbfnet": 0.983, "vgae": 0.944, "deepwalk": 0.844, "katz": 0.757, "ppr": 0.763},
+}
 HEADER = """# Results
 
 Every number here was computed by `nbfnet reproduce experiments/NAME.toml`, which wrote `results/NAME.json` with the
@@ -47,7 +74,7 @@ configuration says so. An experiment of `experiments/` that is not here has not 
 
 def main() -> None:
     """Write the page."""
-    PAGE.write_text(render(read_results()), encoding="utf-8")
+    PAGE.write_text(render(read_results(), read_comparisons()), encoding="utf-8")
 
 
 def read_results() -> list[dict[str, Any]]:
@@ -58,13 +85,19 @@ def read_results() -> list[dict[str, Any]]:
     return sorted(results, key=lambda result: result["experiment"].startswith(("drum", "neurallp")))
 
 
+def read_comparisons() -> list[dict[str, Any]]:
+    """What `nbfnet compare --results results` wrote."""
+    files = sorted((ROOT / "results").glob("compare-*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
 def _note(result: dict[str, Any]) -> str:
     """What the experiment's file says now: what a reader has to know may have been found out after the run."""
     experiment = tomllib.loads((ROOT / "experiments" / f"{result['experiment']}.toml").read_text(encoding="utf-8"))
     return str(experiment["experiment"].get("note", ""))
 
 
-def render(results: list[dict[str, Any]]) -> str:
+def render(results: list[dict[str, Any]], comparisons: Sequence[dict[str, Any]] = ()) -> str:
     """The page, as Markdown."""
     parts = [HEADER]
     for table, title in TABLES.items():
@@ -74,7 +107,7 @@ def render(results: list[dict[str, Any]]) -> str:
     by_name = {result["experiment"]: result for result in results}
     if "fb15k-237" in by_name:
         parts += [_categories(by_name["fb15k-237"]), _parameters(by_name["fb15k-237"])]
-    parts.append(_wall_times(by_name))
+    parts += [_wall_times(by_name), _peers(comparisons)]
     machines = sorted({_machine(result) for result in results})
     if machines:
         parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
@@ -196,6 +229,38 @@ def _wall_times(by_name: dict[str, dict[str, Any]]) -> str:
         "cores.\n\n"
         "| graph | epochs here | training | validation | test ranking | training, paper | test ranking, paper |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _peers(comparisons: Sequence[dict[str, Any]]) -> str:
+    """One table for each graph, and how it was made."""
+    if not comparisons:
+        return ""
+    return (
+        "\n## Peers\n\nOther methods of the paper's tables, on the same split, ranking and machine: `nbfnet compare`. "
+        "Every method that learns has the same time, for training and validation together, and what is best on valid "
+        "links is kept. The paper's numbers are of trainings without such a limit, and its VGAE had the attributes of "
+        "nodes, which nothing here has.\n" + "".join(map(_comparison, comparisons))
+    )
+
+
+def _comparison(document: dict[str, Any]) -> str:
+    paper, methods = PEERS.get(document["dataset"], {}), document["methods"]
+    first = next(iter(methods.values()))
+    names = [name for name in first["metrics"] if name != "hits@10_50"]
+    head = ["method", *names, f"{document['metric']}, paper", "parameters", "training", "ranking"]
+    rows = [head, ["---"] * len(head)]
+    for name, found in methods.items():
+        values = [f"{found['metrics'][metric]:.{0 if metric == 'mr' else 3}f}" for metric in names]
+        stated = f"{paper[name]:.3f}" if name in paper else ""
+        times = [_duration(found[key]) if found[key] else "" for key in ("training_seconds", "ranking_seconds")]
+        rows.append([name, *values, stated, f"{found['parameters']:,}", *times])
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    protocol = re.sub(r", seed [0-9]+$", "", first["protocol"])
+    machine = document["machine"]
+    return (
+        f"\n{document['dataset']}, {_duration(3600 * document['hours'])} for each; split: {document['split']}; "
+        f"{protocol}; ties {first['ties']}; {machine['processor']}, {machine['cores']} cores:\n\n{table}"
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nbfnet.operators.aggregate import Aggregate
     from nbfnet.operators.message import Message
     from nbfnet.operators.registry import register_aggregate, register_message
+    from nbfnet.peers.comparison import compare
     from nbfnet.run import Run, train, universal
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "NbfnetError",
     "NeuralBellmanFordNetwork",
     "Run",
+    "compare",
     "load",
     "paths",
     "read",
@@ -48,6 +50,7 @@ _HOMES = {
     "Message": "operators.message",
     "NeuralBellmanFordNetwork": "model.network",
     "Run": "run",
+    "compare": "peers.comparison",
     "load": "graph.loading",
     "read": "graph.reading.read",
     "register_aggregate": "operators.registry",

@@ -70,7 +70,7 @@ class Reproduction:
             "seeds": seeds,
             "config": configs[0],
             "machine": describe_machine(),
-            "commit": _commit(),
+            "commit": this_commit(),
         }
 
     def _run_seed(
@@ -129,7 +129,7 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def _commit() -> str | None:
+def this_commit() -> str | None:
     """The commit that was run, if it was run from this project's repository; '+' where files had changed."""
     file = Path(__file__)
     git = partial(subprocess.run, cwd=file.parent, capture_output=True, text=True, check=True)

@@ -48,7 +48,7 @@ def cells(line):
 
 def test_the_page_is_what_the_committed_results_say(page):
     assert page.PAGE == ROOT / "docs" / "RESULTS.md"
-    assert page.PAGE.read_text(encoding="utf-8") == page.render(page.read_results())
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(page.read_results(), page.read_comparisons())
 
 
 def test_every_experiment_has_a_table(page):
@@ -147,3 +147,37 @@ def test_categories_and_parameters_stand_beside_the_papers(page):
     lines = page.render([one]).splitlines()
     assert "| N-to-1 | 7 | 0.250 / 0.500 | 0.165 / 0.790 |" in lines
     assert "| total | 3,103,105 | 3,103,105 |" in lines
+
+
+def test_peers_stand_beside_the_paper(page, tmp_path, monkeypatch):
+    found = {
+        "protocol": "links against pairs, seed 3",
+        "ties": "realistic",
+        "metrics": {"auroc": 0.9126, "ap": 0.9},
+        "parameters": 12345,
+        "training_seconds": 540.0,
+        "ranking_seconds": 2.0,
+    }
+    learned_nothing = found | {"parameters": 0, "training_seconds": 0.0}
+    document = {
+        "dataset": "cora",
+        "hours": 0.15,
+        "metric": "auroc",
+        "split": "the paper's",
+        "machine": MACHINE,
+        "methods": {"vgae": found, "distance": learned_nothing},
+    }
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "compare-cora.json").write_text(json.dumps(document))
+    monkeypatch.setattr(page, "ROOT", tmp_path)
+    assert page.read_results() == []
+    lines = page.render([], page.read_comparisons()).splitlines()
+    begin = lines.index("## Peers")
+    assert any(line.startswith("cora, 9.0 minutes for each; split: the paper's") for line in lines[begin:])
+    rows = [cells(line) for line in lines[begin:] if line.startswith("| ")]
+    assert rows[0] == ["method", "auroc", "ap", "auroc, paper", "parameters", "training", "ranking"]
+    assert rows[2:] == [
+        ["vgae", "0.913", "0.900", "0.914", "12,345", "9.0 minutes", "2 seconds"],
+        ["distance", "0.913", "0.900", "", "0", "", "2 seconds"],
+    ]
+    assert "## Peers" not in page.render([])

@@ -28,6 +28,7 @@ COMMANDS = {
     "paths": "Find the nodes closest to a node by a classical method.",
     "train": "Train a network on a graph.",
     "evaluate": "Evaluate a trained network, or several together.",
+    "compare": "Compare the network with other methods in the same time.",
     "predict": "Name the best answers to a query.",
     "explain": "Show the paths that make a network believe in a link.",
     "rules": "Show the rules that a network relies on for a relation.",
@@ -140,7 +141,7 @@ def main() -> None:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and not re.search(_NO_MEMORY, str(error)):
             raise
-        trains = any(command in sys.argv[1:2] for command in ("train", "pretrain", "reproduce", "demo"))
+        trains = any(command in sys.argv[1:2] for command in ("train", "pretrain", "reproduce", "compare", "demo"))
         what = (
             "lower training.batch_size, training.negatives or model.dim"
             if trains
