@@ -23,7 +23,7 @@ from nbfnet.training.interrupt import Terminated, interruptible, raise_terminate
 
 # Each command with its line on the help page, so that the page does not load the commands.
 COMMANDS = {
-    "demo": "Learn, ask and explain a graph of countries and cities.",
+    "demo": "Ask, learn and explain a graph of countries and cities.",
     "data": "List known datasets; check, describe, split, convert graphs.",
     "paths": "Find the nodes closest to a node by a classical method.",
     "train": "Train a network on a graph.",
