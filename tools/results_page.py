@@ -88,8 +88,8 @@ PLACES = {
     "homo_result": "above; other methods below Peers",
     "inductive_result": "above; DRUM where it has been run",
     "ablation, msg_agg, num_layer, msg_agg_full, num_layer_full": "above where they have been run; of FB15k-237, "
-    "`experiments/fb15k-237-MESSAGE-AGGREGATE.toml` and `-N-layers.toml`, 15,040 queries each, about half an hour of "
-    "one core for each run and as much for its test",
+    "`experiments/fb15k-237-distmult-sum.toml` and its like, 15,040 queries each, about half an hour of one core for "
+    "each run and as much for its test",
     "rel_category": "above",
     "visualization": "not yet: it needs a network of FB15k-237 that is trained for longer than ours; "
     "`nbfnet explain --order weight` gives what it shows",

@@ -436,7 +436,7 @@ class Run:
     def _require_graph(self) -> None:
         if not self.dataset.train.num_nodes:
             raise QueryError(
-                f"{self.folder.path}: this network is for any graph and has none of its own; "
+                f"{self.folder.name}: this network is for any graph and has none of its own; "
                 "say which to ask with --facts (Run.on in Python)"
             )
 

@@ -48,7 +48,9 @@ def cells(line):
 
 def test_the_page_is_what_the_committed_results_say(page):
     assert page.PAGE == ROOT / "docs" / "RESULTS.md"
-    assert page.PAGE.read_text(encoding="utf-8") == page.render(page.read_results(), page.read_comparisons(), page.read_ablation())
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(
+        page.read_results(), page.read_comparisons(), page.read_ablation()
+    )
 
 
 def test_every_experiment_has_a_table(page):

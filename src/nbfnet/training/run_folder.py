@@ -142,6 +142,11 @@ class RunFolder:
             _write_json(draft / MANIFEST, manifest)
         return cls(path, manifest)
 
+    @property
+    def name(self) -> str:
+        """What a user calls it."""
+        return UNIVERSAL if self.path == SHIPPED else str(self.path)
+
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """An existing folder; 'universal' is the network for any graph that comes with nbfnet.
