@@ -33,7 +33,9 @@ RECIPES: dict[str, dict[str, Any]] = {
     "softmax": {"loss": "softmax"},
     "softmax+cosine": {"loss": "softmax", "schedule": "cosine"},
     "cosine+average": {"schedule": "cosine", "average": 0.99},
+    "tuned": {"schedule": "cosine", "epochs": 2},
 }
+START = {"tuned": "universal"}  # the others begin with random parameters
 
 
 def main() -> None:
@@ -60,17 +62,17 @@ def run_all(
     done = {(line["graph"], line[kind], line["seed"]) for line in map(json.loads, lines)}
     for seed, graph, name in itertools.product(seeds, graphs, settings):
         if (graph, name, seed) not in done:
-            found = measure(runs / f"{graph}-{name}-seed{seed}", graph, settings[name], seed)
+            found = measure(runs / f"{graph}-{name}-seed{seed}", graph, settings[name], seed, START.get(name))
             with results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"graph": graph, kind: name, "seed": seed, **found}) + "\n")
             print(f"{graph} {name} seed {seed}: test MRR {found['test']['mrr']:.4f}", flush=True)
 
 
-def measure(folder: Path, graph: str, tables: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Train, or resume, and rank the test links."""
+def measure(folder: Path, graph: str, tables: dict[str, Any], seed: int, start: str | None = None) -> dict[str, Any]:
+    """Train, or resume, and rank the test links; ``start`` is the run whose network it begins with."""
     epochs = EPOCHS.get(graph, DEFAULT_EPOCHS)
-    always = {"training": {"seed": seed, "epochs": epochs, "patience": 0, "schedule": "constant"}}
-    run = Run.resume(folder, graph, always, tables)
+    always = {"training": {"seed": seed, "epochs": epochs, "patience": 0, "schedule": "constant", "average": 0.0}}
+    run = Run.resume(folder, graph, always, tables, start_from=start)
     began = time.process_time()
     run.train()
     seconds = time.process_time() - began

@@ -17,6 +17,8 @@ WHAT = {
     "cosine+average": "both",
     "softmax": "the loss over all entities instead (`training.loss=softmax`)",
     "softmax+cosine": "that, with a rate that falls to zero",
+    "tuned": "two epochs that begin with the network for any graph instead (`--from universal`), with its loss, the "
+    "softmax, and a rate that falls to zero",
 }
 HEADER = """# The recipe
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,22 @@ ABLATIONS = {
     },
     "num_layer": {"2-layers": 0.345, "4-layers": 0.409, "6-layers": 0.415, "8-layers": 0.416},
 }
+# The paper's two paths of most weight behind each of three predictions.
+PATHS = {
+    "O. Hardy, nationality, U.S.": {
+        "O. Hardy <-impersonate- R. Little -nationality-> U.S.": 0.243,
+        "O. Hardy <-ethnicity- Scottish American -distribution-> U.S.": 0.224,
+    },
+    "Florence, vacationer, D.C. Henrie": {
+        "Florence <-contain- Italy -capital-> Rome -vacationer-> D.C. Henrie": 0.251,
+        "Florence <-place live- G.F. Handel -place live-> Rome -vacationer-> D.C. Henrie": 0.183,
+    },
+    "Pearl Harbor (film), language, Japanese": {
+        "Pearl Harbor (film) -film actor-> C.-H. Tagawa -nationality-> Japan -country of origin-> Yu-Gi-Oh! "
+        "-language-> Japanese": 0.211,
+        "Pearl Harbor (film) -film actor-> C.-H. Tagawa -nationality-> Japan -official language-> Japanese": 0.208,
+    },
+}
 PLACES = {
     "comparison": "[the picture of measured growth](ARCHITECTURE.md#the-model-fast-and-exact); times below `wall_time`",
     "semiring_instance": "`nbfnet paths` and `nbfnet.semiring`; NeuralLP and DRUM in [a guide](guides/rules.md)",
@@ -91,8 +107,7 @@ PLACES = {
     "`experiments/fb15k-237-distmult-sum.toml` and its like, 15,040 queries each, about half an hour of one core for "
     "each run and as much for its test",
     "rel_category": "above",
-    "visualization": "not yet: it needs a network of FB15k-237 that is trained for longer than ours; "
-    "`nbfnet explain --order weight` gives what it shows",
+    "visualization": "above; `nbfnet explain --order weight` gives the same for any prediction",
     "num_param": "above",
     "kg_statistics, homo_statistics, inductive_statistics": "`nbfnet data list`; counted and compared when a dataset "
     "is read",
@@ -114,7 +129,8 @@ configuration says so. An experiment of `experiments/` that is not here has not 
 
 def main() -> None:
     """Write the page."""
-    PAGE.write_text(render(read_results(), read_comparisons(), read_ablation()), encoding="utf-8")
+    page = render(read_results(), read_comparisons(), read_ablation(), read_interpretations())
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def read_results() -> list[dict[str, Any]]:
@@ -137,6 +153,12 @@ def read_ablation() -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
 
 
+def read_interpretations() -> dict[str, Any]:
+    """What `benchmarks/interpretations.py` wrote."""
+    file = ROOT / "results" / "interpretations.json"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
+
+
 def _note(result: dict[str, Any]) -> str:
     """What the experiment's file says now: what a reader has to know may have been found out after the run."""
     experiment = tomllib.loads((ROOT / "experiments" / f"{result['experiment']}.toml").read_text(encoding="utf-8"))
@@ -147,6 +169,7 @@ def render(
     results: list[dict[str, Any]],
     comparisons: Sequence[dict[str, Any]] = (),
     ablation: Sequence[dict[str, Any]] = (),
+    interpretations: Mapping[str, Any] | None = None,
 ) -> str:
     """The page, as Markdown."""
     parts = [HEADER]
@@ -157,7 +180,8 @@ def render(
     by_name = {result["experiment"]: result for result in results}
     if "fb15k-237" in by_name:
         parts += [_categories(by_name["fb15k-237"]), _parameters(by_name["fb15k-237"])]
-    parts += [_wall_times(by_name), _ablation(ablation), _peers(comparisons), _places()]
+    parts += [_wall_times(by_name), _ablation(ablation), _interpretations(interpretations or {}), _peers(comparisons)]
+    parts.append(_places())
     machines = sorted({_machine(result) for result in results})
     if machines:
         parts.append("\n## Machines\n\n" + "".join(f"- {machine}\n" for machine in machines))
@@ -335,6 +359,28 @@ def _ablation(lines: Sequence[dict[str, Any]]) -> str:
         parts.append(f"\n`{table}`, Spearman's correlation with the paper's order {alike:.2f}:\n\n")
         parts.append("| setting | here | paper | seeds |\n| --- | --- | --- | --- |\n" + "\n".join(cells) + "\n")
     return "".join(parts) if len(parts) > 2 else ""
+
+
+def _interpretations(document: Mapping[str, Any]) -> str:
+    """The paths of most weight behind the paper's three predictions, beside the paper's."""
+    if not document:
+        return ""
+    network, found = document["network"], document["interpretations"]
+    parts = [
+        "\n## Path interpretations\n\nThe paper's table `visualization`: the two paths of most weight behind three "
+        f"predictions on FB15k-237, by `benchmarks/interpretations.py {network['name']}`. A weight is the sum of the "
+        "importances of a path's edges; weights of two networks have different scales. The drop is how much the score "
+        "falls when the facts of the path are deleted. The rank of the answer is that among all entities but the known answers of train.\n"
+    ]
+    for query, paths in PATHS.items():
+        rows = [(f"{path['weight']:.3f}", f"{path['drop']:.2f}", path["path"]) for path in found[query]["paths"]]
+        theirs = [(f"{weight:.3f}", "", path) for path, weight in paths.items()]
+        lines = [f"| here | {' | '.join(row)} |" for row in rows] + [f"| paper | {' | '.join(row)} |" for row in theirs]
+        parts.append(
+            f"\n{query}, the answer has rank {found[query]['rank']:g}:\n\n"
+            "| | weight | drop | path |\n| --- | --- | --- | --- |\n" + "\n".join(lines) + "\n"
+        )
+    return "".join(parts)
 
 
 def _places() -> str:

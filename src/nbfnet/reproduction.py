@@ -78,7 +78,9 @@ class Reproduction:
     ) -> dict[str, Any]:
         """One run, begun or resumed, and its test result."""
         published = self.publication
-        configured = self.config.model_dump(mode="json", include={"model", "training"}, exclude_unset=True)
+        configured = self.config.model_dump(
+            mode="json", include={"model", "training", "experiment"}, exclude_unset=True
+        )
         overrules = {"training": {"seed": seed, **({} if epochs is None else {"epochs": epochs})}}
         run = Run.resume(
             self.runs / f"{self.name}-seed{seed}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbfnet.config import Config, ModelConfig, TrainingConfig, make_config
+from nbfnet.config import Config, ModelConfig, Publication, TrainingConfig, make_config
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Triplets
 from nbfnet.training.defaults import choose, default_config
@@ -125,3 +125,14 @@ def test_every_choice_has_its_reason(of_size, homogeneous):
     reasons = {choice.key: choice.why for choice in choose(of_size(2, 600, valid=60), Config())}
     assert reasons["training.hiding"] == "other facts join the ends of 20% of the valid links"
     assert reasons["model.edges"].startswith("2 relations with 300 facts each on average")
+
+
+def test_parameters_are_averaged_at_a_constant_rate_only(of_size, homogeneous):
+    dataset = of_size(2, 600, valid=60)
+    assert chosen(dataset).training.average == 0.99
+    for stated in ({"schedule": "cosine"}, {"schedule": "linear"}, {"hours": 1.0}):
+        config = make_config(default_config(dataset, Config(training=TrainingConfig(**stated))))
+        assert config.training.average == 0.0
+    assert chosen(homogeneous).training.average == 0.0
+    published = Publication(source="wn18rr", table="kg_result", paper={"mrr": 0.551})
+    assert make_config(default_config(dataset, Config(experiment=published))).training.average == 0.0
