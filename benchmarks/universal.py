@@ -4,12 +4,14 @@
 
 RUN is ``universal``, or a folder that ``nbfnet pretrain`` or ``nbfnet import-ultra`` wrote. The test links of each
 graph are asked on its facts, of an inductive graph those of the test graph. They are ranked against all entities,
-filtered by all that is known of that graph; ties count against the answer.
+filtered by all that is known of that graph; ties count against the answer. Three small graphs of other kinds come with
+PyKEEN.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 from pathlib import Path
 from statistics import mean
@@ -19,13 +21,14 @@ from machine import machine_facts
 from nbfnet.run import Run
 
 INDUCTIVE = [f"{family}-v{version}" for family in ("fb15k-237", "wn18rr") for version in range(1, 5)]
+WITH_PYKEEN = ["umls", "kinships", "nations"]
 
 
 def main() -> None:
     """Ask every run on every graph."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--graphs", nargs="+", default=INDUCTIVE)
+    parser.add_argument("--graphs", nargs="+", default=[*INDUCTIVE, *WITH_PYKEEN, "world"])
     parser.add_argument("--sample", type=int)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -42,9 +45,18 @@ def main() -> None:
 
 def ask(run: Run, graph: str, sample: int | None) -> dict[str, float]:
     """The metrics of one run on the test links of a graph."""
-    metrics = run.evaluate(facts=graph, ties="pessimistic", sample=sample).metrics.to_dict()
+    facts = pykeen_folder(graph) if graph in WITH_PYKEEN else graph
+    metrics = run.evaluate(facts=facts, ties="pessimistic", sample=sample).metrics.to_dict()
     print(f"{run.folder.path.name}  {graph}  MRR {metrics['mrr']:.4f}  HITS@10 {metrics['hits@10']:.4f}", flush=True)
     return metrics
+
+
+def pykeen_folder(graph: str) -> Path:
+    """Where PyKEEN, which is not imported for it, keeps a graph."""
+    package = importlib.util.find_spec("pykeen")
+    if package is None or package.origin is None:
+        raise SystemExit(f"{graph} comes with PyKEEN: pip install 'nbfnet[peers]'")
+    return Path(package.origin).parent / "datasets" / graph
 
 
 if __name__ == "__main__":

@@ -370,7 +370,8 @@ def _interpretations(document: Mapping[str, Any]) -> str:
         "\n## Path interpretations\n\nThe paper's table `visualization`: the two paths of most weight behind three "
         f"predictions on FB15k-237, by `benchmarks/interpretations.py {network['name']}`. A weight is the sum of the "
         "importances of a path's edges; weights of two networks have different scales. The drop is how much the score "
-        "falls when the facts of the path are deleted. The rank of the answer is that among all entities but the known answers of train.\n"
+        "falls when the facts of the path are deleted. The rank of the answer is that among all entities but its "
+        "training facts' answers.\n"
     ]
     for query, paths in PATHS.items():
         rows = [(f"{path['weight']:.3f}", f"{path['drop']:.2f}", path["path"]) for path in found[query]["paths"]]

@@ -19,7 +19,7 @@ PRETRAINING: dict[str, Any] = {
         "dim": 32,  # of 64, a step takes 2.3 times as long
         "layers": 6,
         "message": "distmult",
-        "aggregate": "sum",
+        "aggregate": "pna",  # a step takes 1.5 times as long as of sum, and learns more in the same time
         "edges": "relational",
         "hidden": [64],
     },
