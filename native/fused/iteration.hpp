@@ -52,7 +52,7 @@ struct FusedCall {
     bool wants_zero_gradient;  // whether anyone asks for the gradient of the zero row
     // The backward pass only:
     const Scalar *grad_out;  // (row, dim)
-    Scalar *grad_previous;   // (row of the level before, dim), zeroed by the caller
+    Scalar *grad_previous;   // (row of the level before, dim), with any content
     LayerGradient<Scalar> gradient;
 };
 

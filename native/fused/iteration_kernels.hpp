@@ -2,6 +2,7 @@
 // iteration_ISA.cpp.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "fused/thread_gradients.hpp"
@@ -33,7 +34,17 @@ void backward(const FusedCall<Scalar> &call) {
     const int threads = static_cast<int>(call.shares->of_thread.size());
     const int64_t dim = call.layer.dim;
     const SharedInputs<Scalar> shared(call);
-    const int64_t first_background = call.plan->levels[call.iteration - 1].begin[call.plan->queries];
+    const Level &level = call.plan->levels[call.iteration], &before = call.plan->levels[call.iteration - 1];
+    const int64_t first_background = before.begin[call.plan->queries];
+    // A query's rows that one thread alone adds to: it clears them when it comes to them, and has them in its cache.
+    const auto is_owned = [&](int64_t group) {
+        return group < call.plan->queries && !call.shares->contested[group] && level.rows_of(group) > 0;
+    };
+    const auto clear = [&](int64_t group, int64_t part, int64_t parts) {
+        const int64_t begin = before.begin[group] * dim, size = before.rows_of(group) * dim;
+        std::fill(call.grad_previous + begin + size * part / parts,
+                  call.grad_previous + begin + size * (part + 1) / parts, Scalar(0));
+    };
     std::vector<WeightSums<Scalar>> sums;
     std::vector<ThreadGradients<Scalar>> gradients;
     sums.reserve(threads);
@@ -44,12 +55,17 @@ void backward(const FusedCall<Scalar> &call) {
     }
 
     parallel(threads, [&](int thread) {
+        for (int64_t group = 0; group < call.plan->groups(); ++group)
+            if (!is_owned(group)) clear(group, thread, threads);
+    });
+    parallel(threads, [&](int thread) {
         TileWalk<Scalar> walk(call, shared, true);
         TileLayer<Scalar> &tile = walk.tile();
         ThreadGradients<Scalar> &mine = gradients[thread];
         Scalar *boundary[tile_rows], *edge_weight[tile_rows];
         for (const Share &share : call.shares->of_thread[thread]) {
             const int64_t group = share.group;
+            if (is_owned(group)) clear(group, 0, 1);
             const EdgeGradients<Scalar> to{mine.rows_of(group),
                                            mine.rows_of(call.plan->background(group)),
                                            first_background,

@@ -20,3 +20,4 @@ void bind_fused_iteration(nanobind::module_ &m);
 void bind_paths(nanobind::module_ &m);
 void bind_row_plan(nanobind::module_ &m);
 void bind_sampling(nanobind::module_ &m);
+void bind_score(nanobind::module_ &m);

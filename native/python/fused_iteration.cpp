@@ -113,7 +113,7 @@ class Iteration {
         run_forward(call);
     }
 
-    // The gradients are added to.
+    // The gradient of `previous` is written, the others are added to.
     void backward(In<Scalar, 2> grad_out, Out<Scalar, 2> previous, Out<Scalar, 3> edge_representation,
                   Out<Scalar, 2> weight, Out<Scalar> bias, Out<Scalar> norm_weight, Out<Scalar> norm_bias,
                   Out<Scalar, 2> query, Out<Scalar> zero, std::optional<Out<Scalar>> edge_weight) const {

@@ -112,8 +112,10 @@ template <class V>
 NBFNET_INLINE V fused(V a, V b, V c) {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<V, Lanes<float, 16>>) return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+    if constexpr (std::is_same_v<V, Lanes<double, 8>>) return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
     if constexpr (std::is_same_v<V, Lanes<float, 8>>) return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    if constexpr (std::is_same_v<V, Lanes<double, 4>>) return (V)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #elif defined(__aarch64__)
     if constexpr (std::is_same_v<V, Lanes<float, 4>>)
         return (V)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);

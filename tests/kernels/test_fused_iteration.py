@@ -41,7 +41,9 @@ LEARNED = (
 @pytest.fixture(autouse=True)
 def _restore_threads_and_instruction_set() -> Iterator[None]:
     threads, instruction_set = torch.get_num_threads(), native.instruction_set()
+    torch.use_deterministic_algorithms(True)  # then memory that nobody wrote to is not a number, not zero
     yield
+    torch.use_deterministic_algorithms(False)
     torch.set_num_threads(threads)
     native.choose_instruction_set(instruction_set)
 

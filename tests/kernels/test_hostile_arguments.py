@@ -320,6 +320,38 @@ def test_outputs_of_fused_iterations() -> None:
                 iteration.backward(**(arguments | {name: array}))
 
 
+def test_scores_of_rows() -> None:
+    def arguments(**changes: Any) -> dict[str, Any]:
+        layers = [(np.ones((4, 3)), np.ones(4)), (np.ones((1, 4)), np.ones(1))]
+        rows, out = np.ones((6, 3), dtype=np.float32), np.zeros(6, dtype=np.float32)
+        return {"rows": rows, "layers": layers, "threads": 2, "out": out} | changes
+
+    right = arguments()
+    native.score_mlp(**right)
+    assert (right["out"] == 17).all()
+    first, last = right["layers"]
+    layers = [
+        [],
+        [first],
+        [last],
+        [last, first],
+        [first, first],
+        [(first[0], last[1]), last],
+        [(first[0].T, first[1]), last],
+    ]
+    for name, wrong in {
+        "rows": [right["rows"][:5], right["rows"].astype(float)],
+        "layers": layers,
+        "threads": [0],
+    }.items():
+        for value in wrong:
+            with pytest.raises(REFUSED):
+                native.score_mlp(**arguments(**{name: value}))
+    for out in (right["out"][:5], right["out"].astype(float), np.zeros((6, 1), dtype=np.float32)):
+        with pytest.raises(REFUSED):
+            native.score_mlp(**arguments(out=out))
+
+
 def test_a_dim_that_cannot_be() -> None:
     for message, dim in (("rotate", 3), ("distmult", 0)):
         with pytest.raises(ValueError, match=r"even dim|0 dims"):

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from nbfnet.model.score import Score
+from nbfnet.native import native
 
 
 @pytest.fixture
@@ -47,3 +48,25 @@ def test_it_is_the_same_function_with_and_without_a_gradient(score):
         assert score(hidden[:, :0], query).shape == (3, 0)
         assert score(hidden[0, 0], query[0, 0]).shape == ()
         assert score.double()(hidden.double(), query.double()).dtype == torch.float64
+
+
+@pytest.mark.skipif(native is None, reason="needs the compiled extension")
+@pytest.mark.parametrize("instruction_set", [] if native is None else native.instruction_sets())
+@pytest.mark.parametrize("hidden", [(), (64,), (1,), (13, 7)])
+@pytest.mark.parametrize("dim", [1, 5, 32])
+def test_compiled_rows_get_the_logits_of_double_precision(dim, hidden, instruction_set):
+    before = native.instruction_set()
+    native.choose_instruction_set(instruction_set)
+    generator = torch.Generator().manual_seed(0)
+    score = Score(dim, hidden)
+    rows, query = torch.randn(131, dim, generator=generator), torch.randn(dim, generator=generator)
+    rows[7, 0] = torch.nan
+    try:
+        with torch.no_grad():
+            found, none = score(rows, query), score(rows[:0], query)
+            both = torch.cat([rows, query.expand_as(rows)], dim=1).double()
+            expected = score.double().mlp(both)[:, 0].float()
+    finally:
+        native.choose_instruction_set(before)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7, equal_nan=True)
+    assert none.shape == (0,)

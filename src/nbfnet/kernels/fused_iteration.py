@@ -109,7 +109,9 @@ class _FusedIteration(torch.autograd.Function):
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
         tensors = ctx.saved_tensors
         learned = [tensor for place, tensor in enumerate(tensors) if place != _SCALE]
-        gradients = [memory.empty(tuple(tensor.shape), tensor.dtype).zero_() for tensor in learned]
+        gradients = [memory.empty(tuple(tensor.shape), tensor.dtype) for tensor in learned]
+        for gradient in gradients[1:]:  # that of `previous` is written, not added to
+            gradient.zero_()
         arrays: list[Any] = [gradient.numpy() for gradient in gradients]
         if len(tensors) == _EDGE_WEIGHT:
             arrays.append(None)

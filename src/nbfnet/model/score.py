@@ -9,7 +9,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-_ROWS = 1 << 14  # of a block: what it needs stays in the cache
+from nbfnet.native import native
+
+_ROWS = 1 << 11  # of a block: what it needs stays in the cache
 
 
 class Score(nn.Module):
@@ -45,12 +47,31 @@ class Score(nn.Module):
         """
         if torch.is_grad_enabled() or representation.device.type != "cpu" or representation.ndim == 1:
             return self._logits(representation, query)
+        if (
+            native is not None
+            and query.ndim == 1
+            and representation.ndim == 2
+            and representation.dtype == torch.float32
+        ):
+            return self._compiled_logits(representation, query)
         blocks = torch.split(representation, max(1, _ROWS // max(1, representation.shape[1:-1].numel())))
         queries = (
             torch.split(query, len(blocks[0]) or 1) if query.ndim == representation.ndim else [query] * len(blocks)
         )
         logits = [self._logits(h.double(), q.double()).to(h.dtype) for h, q in zip(blocks, queries, strict=True)]
         return torch.cat(logits)
+
+    def _compiled_logits(self, representation: Tensor, query: Tensor) -> Tensor:
+        """(row,) logits of rows (row, dim) of one query (dim,), without gradients."""
+        assert native is not None
+        layers = [(layer.weight.double(), layer.bias.double()) for layer in self.mlp if isinstance(layer, nn.Linear)]
+        (weight, bias), *others = layers
+        of_query = nn.functional.linear(query.double(), weight[:, len(query) :], bias)
+        layers = [(weight[:, : len(query)].contiguous(), of_query), *others]
+        logits = representation.new_empty(len(representation))
+        arrays = [(weight.numpy(), bias.numpy()) for weight, bias in layers]
+        native.score_mlp(representation.contiguous().numpy(), arrays, torch.get_num_threads(), logits.numpy())
+        return logits
 
     def _logits(self, representation: Tensor, query: Tensor) -> Tensor:
         first, *others = (layer for layer in self.mlp if isinstance(layer, nn.Linear))

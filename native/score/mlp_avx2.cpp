@@ -1,0 +1,5 @@
+// The score for the instruction set avx2.
+#if defined(__x86_64__)
+#define NBFNET_ISA avx2
+#include "score/mlp_kernels.hpp"
+#endif
