@@ -58,5 +58,6 @@ NB_MODULE(_native, m) {
     bind_paths(m);
     bind_row_plan(m);
     bind_fused_iteration(m);
+    bind_meetings(m);
     bind_sampling(m);
 }
