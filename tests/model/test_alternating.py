@@ -325,6 +325,15 @@ def test_the_size_of_a_graph_does_not_matter(make_network: Network, assert_same:
     assert_same(network.relation_network(graph_of(3 * nodes, relations, copies), asked), once)
 
 
+@pytest.mark.parametrize("edges", ["relational", "factorised", "alternating"])
+def test_what_the_relation_graph_cannot_tell_apart(edges: str, make_network: Network) -> None:
+    """Relations 1 and 2 meet the others in the same ways; but half of 2's heads have relation 0, of 1's a third."""
+    facts = [(0, 1, 1), (0, 2, 2), (3, 0, 4), (3, 1, 5), (6, 0, 7), (6, 2, 8), (9, 1, 10)]
+    network, graph = make(make_network, edges=edges), graph_of(11, 6, both_ways(facts, 3))
+    by_first, by_second = network.score(graph, torch.tensor([0]), torch.tensor([0]), torch.tensor([[1, 2]]))[0].tolist()
+    assert (abs(by_first - by_second) < 1e-12) == (edges == "relational")
+
+
 def test_there_is_no_background(make_network: Network) -> None:
     """The source changes the relations, and with them every entity."""
     assert not make(make_network).has_background(graph_of(*GRAPHS["no inverses"]))
