@@ -106,7 +106,7 @@ def test_an_unknown_key_that_is_like_none():
         ("model.symmetric=1", ["model.symmetric = 1", "valid boolean"]),
         ("model.symmetric=yes", ["model.symmetric = 'yes'", "valid boolean"]),
         ("model.message=3", ["model.message = 3", "valid string"]),
-        ("model.edges=dependant", ["model.edges = 'dependant'", "'dependent', 'independent' or 'relational'"]),
+        ("model.edges=dependant", ["model.edges = 'dependant'", "'relational', 'factorised' or 'alternating'"]),
         ("model.frontier=on", ["model.frontier = 'on'", "'auto' or 'off'"]),
         ("model.dim=100000000000000000000", ["model.dim = 100000000000000000000", "less than 2147483648"]),
         ("training.epochs=-1", ["training.epochs = -1", "greater than or equal to 0"]),

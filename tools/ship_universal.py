@@ -19,7 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     run = RunFolder.open(parser.parse_args().run)
-    if run.config().model.edges != "relational" or run.manifest["metrics"] == {}:
+    if not run.config().model.any_graph or run.manifest["metrics"] == {}:
         raise SystemExit(f"{run.path} is not a pre-trained network for any graph")
     shutil.rmtree(SHIPPED, ignore_errors=True)
     shutil.copytree(run.path / _DATA, SHIPPED / _DATA)

@@ -58,6 +58,7 @@ NB_MODULE(_native, m) {
     bind_paths(m);
     bind_row_plan(m);
     bind_fused_iteration(m);
+    bind_meetings(m);
     bind_sampling(m);
     bind_score(m);
 }

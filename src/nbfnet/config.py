@@ -47,11 +47,13 @@ class ModelConfig(_Frozen):
     """MESSAGE: transe, distmult, rotate, or a registered one of your own."""
     aggregate: str = "pna"
     """AGGREGATE: sum, mean, max, min, pna, or a registered one of your own."""
-    edges: Literal["dependent", "independent", "relational"] = "dependent"
-    """Edge representations: W_r q + b_r, which depend on the query, or b_r; or relational, made of how the relations
-    meet in the graph, by a second network on the relation graph: such a network answers on any graph."""
+    edges: Literal["dependent", "independent", "relational", "factorised", "alternating"] = "dependent"
+    """Edge representations: W_r q + b_r, which depend on the query, or b_r. The others are made of how the relations
+    meet in the graph, so that the network answers on any graph: relational, by a second network on the relation graph;
+    factorised, by one whose messages between relations pass through the entities where they meet, in time linear in the
+    facts; alternating, the same in turn with the entities, round by round."""
     inverse_edges: bool = False
-    """Of relational edges: each edge takes the representation of its inverse relation, as in ULTRA's weights."""
+    """Of edges for any graph: each edge takes the representation of its inverse relation, as in ULTRA's weights."""
     layer_norm: bool = True
     """LayerNorm after the linear layer of each iteration."""
     shortcut: bool = True
@@ -68,6 +70,11 @@ class ModelConfig(_Frozen):
     """Of DRUM: how many weights an edge has, each with an LSTM of its own. NeuralLP has one."""
     lstm: Count = 128
     """Of DRUM and NeuralLP: the size of the query's embedding and of the LSTM's state."""
+
+    @property
+    def any_graph(self) -> bool:
+        """Whether the network belongs to no relations of its own, and answers on any graph."""
+        return self.edges in ("relational", "factorised", "alternating")
 
     @property
     def width(self) -> int:
@@ -111,8 +118,9 @@ class TrainingConfig(_Frozen):
     """What a batch may not see: its own triplets, or every edge between the two ends of each pair that it scores; of
     the softmax loss, which scores all, every edge between a query and its answer."""
     relation_sample: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Of relational edges: each batch has the relation graph of a random share of the facts, between this and 1 on a
-    logarithmic scale, so that the network does not rely on which relations happen to meet. 1 takes all facts."""
+    """Of edges for any graph: in each batch relations meet by a random share of the facts only, between
+    this and 1 on a logarithmic scale, so that the network does not rely on which relations happen to meet. 1 takes all
+    facts."""
     learning_rate: Annotated[float, Field(gt=0, le=1e37)] = 5e-3
     """Of Adam, before decay."""
     schedule: Literal["constant", "linear", "cosine"] = "constant"

@@ -127,7 +127,7 @@ class Run:
         team: Team = ALONE,
         **origin: str,
     ) -> Self:
-        """Train a network of relational edges on several graphs together: for any graph, so ask it ``on`` one.
+        """Train a network on several graphs together: for any graph, so ask it ``on`` one.
 
         Args:
             folder: the run folder to write; it must not exist yet, unless the training resumes.
@@ -189,7 +189,7 @@ class Run:
     def on(self, facts: object) -> Self:
         """The same network on another graph; nothing is trained again.
 
-        Its entities may be new. Its relations may be new only for a network of relational edges.
+        Its entities may be new. Its relations may be new only for a network for any graph.
         ``facts`` is whatever ``nbfnet.read`` takes, or a folder, or the name of a dataset.
         """
         return dataclasses.replace(self, asked_on=self._new_graph(facts))
@@ -365,7 +365,7 @@ class Run:
         Args:
             split: whose links are asked, on the facts that they were held out from.
             queries: links to ask instead, whatever ``nbfnet.read`` takes.
-            facts: another graph to ask these on, whatever ``nbfnet.read`` takes. A network of relational edges needs
+            facts: another graph to ask these on, whatever ``nbfnet.read`` takes. A network for any graph needs
                 no links of yours: it is asked the split of what ``nbfnet.load`` makes of the facts.
             baselines: evaluate Katz index, PageRank, distance and relation frequency too.
             ties: how candidates with the same score as the answer count.
@@ -428,7 +428,7 @@ class Run:
     @property
     def relational(self) -> bool:
         """Whether it takes any graph, whatever its relations."""
-        return self.config.model.edges == "relational"
+        return self.config.model.any_graph
 
     def _new_graph(self, facts: object) -> Graph:
         return new_graph(facts, self.dataset.train, any_relation=self.relational)

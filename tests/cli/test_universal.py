@@ -193,8 +193,9 @@ def test_a_dataset_is_named_as_facts(nbfnet, run, tmp_path):
     assert nbfnet("predict", run, *many).code == 0
 
 
-def test_pretraining_then_fine_tuning(nbfnet, small, family, tmp_path):
-    sizes = [*small.options, "--set", "training.batches_per_epoch=2", "--epochs", "1"]
+@pytest.mark.parametrize("edges", ["relational", "factorised", "alternating"])
+def test_pretraining_then_fine_tuning(edges, nbfnet, small, family, tmp_path):
+    sizes = [*small.options, "--set", f"model.edges={edges}", "--set", "training.batches_per_epoch=2", "--epochs", "1"]
     answer = nbfnet("pretrain", small.knowledge, small.inductive, "-o", tmp_path / "run", *sizes)
     assert answer.code == 0, answer.err
     assert "epoch 1  loss" in answer.err
@@ -204,12 +205,15 @@ def test_pretraining_then_fine_tuning(nbfnet, small, family, tmp_path):
     assert "learned from: knowledge (60 facts), inductive (60 facts)" in shown
     asked = ["--head", "ida", "--relation", "grandmother of", "--json"]
     assert nbfnet("predict", tmp_path / "run", "--facts", family, *asked).document["answers"]
+    why = nbfnet("explain", tmp_path / "run", "ann", "mother of", "bob", "--facts", family, "--json").document
+    assert why["paths"]
+    assert nbfnet("evaluate", tmp_path / "run", "--facts", family, "--json").document["queries"]
     nbfnet("pretrain", small.knowledge, "-o", tmp_path / "run", *sizes, "--resume").assert_refused("other graphs")
     resumed = nbfnet("pretrain", small.knowledge, small.inductive, "-o", tmp_path / "run", *sizes, "--resume", "--json")
     assert resumed.document["best"]["epoch"] == 1
     tuned = nbfnet("train", small.knowledge, "-o", tmp_path / "tuned", "--from", tmp_path / "run", "--epochs", "1")
     assert tuned.code == 0, tuned.err
-    assert "edges relational" in tuned.err
+    assert f"edges {edges}" in tuned.err
     assert nbfnet("evaluate", tmp_path / "tuned", "--json").document["queries"] == 18
     again = ["train", small.knowledge, "-o", tmp_path / "tuned", "--from", tmp_path / "run", "--epochs", "2"]
     assert nbfnet(*again, "--resume").code == 0

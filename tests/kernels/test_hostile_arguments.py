@@ -583,3 +583,94 @@ def test_a_tensor_that_no_memory_can_hold() -> None:
         memory.empty((2**30, 2**30), torch.float64)
     with pytest.raises((MemoryError, RuntimeError, TypeError)):
         memory.empty((2**31, 2**31, 8), torch.float64)
+
+
+def meeting_arrays(**changes: Any) -> Any:
+    arguments = {
+        "relations": RELATIONS,
+        "head_begin": longs(0, 1, 1, 3, 3),
+        "head_relation": ints(2, 0, 1),
+        "tail_begin": longs(0, 0, 2, 2, 3),
+        "tail_relation": ints(0, 1, 2),
+    }
+    return native.MeetingArrays(**(arguments | changes))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("relations", 2),
+        ("relations", -1),
+        ("relations", 2**40),
+        ("head_begin", longs()),
+        ("head_begin", longs(0, 1, 3, 3)),
+        ("head_begin", longs(0, 2, 1, 3, 3)),
+        ("head_begin", longs(0, 1, 1, 3, 4)),
+        ("head_begin", ints(0, 1, 1, 3, 3)),
+        ("head_relation", ints(2, 0)),
+        ("head_relation", ints(2, 0, 3)),
+        ("head_relation", ints(2, -1, 0)),
+        ("tail_begin", longs(0, 0, 2, 2, 3, 3)),
+        ("tail_begin", longs(-1, 0, 2, 2, 3)),
+        ("tail_relation", longs(0, 1, 2)),
+        ("tail_relation", None),
+    ],
+)
+def test_meeting_arrays(name: str, value: Any) -> None:
+    meeting_arrays()
+    with pytest.raises(REFUSED):
+        meeting_arrays(**{name: value})
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.ones(shape, dtype=np.float32)
+
+
+FORWARD = {
+    "relation": floats(2, RELATIONS, 5),
+    "hidden": floats(2, NODES, 5),
+    "place": longs(3, 1, 0, 2),
+    "out": floats(2, RELATIONS, 8, 5),
+    "threads": 1,
+}
+BACKWARD = {
+    **{name: FORWARD[name] for name in ("relation", "hidden", "place", "threads")},
+    "grad_out": floats(2, RELATIONS, 8, 5),
+    "grad_relation": floats(2, RELATIONS, 5),
+    "grad_hidden": floats(2, NODES, 5),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("relation", floats(2, RELATIONS + 1, 5)),
+        ("relation", floats(2, RELATIONS, 6)),
+        ("relation", floats(3, RELATIONS, 5)),
+        ("relation", floats(2, RELATIONS, 5).astype(np.float64)),
+        ("hidden", floats(2, NODES - 1, 5)),
+        ("hidden", floats(1, NODES, 5)),
+        ("hidden", floats(2, NODES, 10)[:, :, ::2]),
+        ("hidden", None),  # then there are fewer features
+        ("place", longs(0, 1, 2)),
+        ("place", longs(0, 1, 2, 4)),
+        ("place", longs(0, 1, 2, -1)),
+        ("place", longs(0, 1, 1, 2)),
+        ("place", ints(0, 1, 2, 3)),
+        ("threads", 0),
+        ("threads", 10**6),
+        ("out", floats(2, RELATIONS, 4, 5)),
+        ("out", floats(1, RELATIONS, 8, 5)),
+        ("grad_out", floats(2, RELATIONS, 7, 5)),
+        ("grad_relation", floats(2, RELATIONS, 4)),
+        ("grad_hidden", floats(2, NODES + 1, 5)),
+        ("grad_hidden", None),
+    ],
+)
+def test_meeting_means(name: str, value: Any) -> None:
+    arrays = meeting_arrays()
+    for method, arguments in ((arrays.forward, FORWARD), (arrays.backward, BACKWARD)):
+        method(**arguments)
+        if name in arguments:
+            with pytest.raises(REFUSED):
+                method(**(arguments | {name: value}))

@@ -14,6 +14,7 @@ from torch import Tensor
 from nbfnet.kernels.backend import use_backend
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.model.parts import alternating_memory
 from nbfnet.model.row_evaluation import evaluate_rows
 from nbfnet.native import native_available
 
@@ -114,6 +115,28 @@ def test_the_estimate_is_within_a_factor_of_two(
         assert held < 1.5 * sum(frontier.plan.rows(t) for t in range(5)) * 32 * 8  # no message is ever stored
     else:
         assert held > frontier.plan.edges * 32 * 8
+
+
+@needs_extension
+@pytest.mark.parametrize(("nodes", "relations"), [(2000, 3), (100, 150)])
+@pytest.mark.parametrize("fused", [True, False], ids=["fused", "composed"])
+def test_the_estimate_of_alternating_edges(
+    make_graph: Callable[..., MessageGraph],
+    make_network: Callable[..., Any],
+    fused: bool,
+    nodes: int,
+    relations: int,
+) -> None:
+    """Of every relation and every node of every query, whichever are more."""
+    rng = np.random.default_rng(3)
+    edges = rng.integers([nodes, relations, nodes], size=(3 * nodes, 3)).tolist()
+    graph, network = make_graph(nodes, relations, edges), make_network(0, edges="alternating", dim=32, layers=4)
+    estimate = alternating_memory(graph, len(SOURCE), network.config, network.like, fused=fused)
+    target = torch.zeros(len(SOURCE), 1, dtype=torch.long)
+    with use_backend("auto" if fused else "reference"):
+        _, held = held_while(network, lambda: network.score(graph, SOURCE % nodes, RELATION, target))
+    last = len(SOURCE) * nodes * 32 * 8  # only some of its rows go into the score
+    assert 0.5 < estimate / (held + last) < 2
 
 
 @needs_extension

@@ -28,6 +28,7 @@ NODES, RELATIONS = 14, 3
 SOURCE, RELATION = torch.tensor([0, 5, 5, 13, 0]), torch.tensor([1, 4, 0, 2, 1])
 Network = Callable[..., NeuralBellmanFordNetwork]
 Edge = tuple[int, int, int]
+FOR_ANY_GRAPH = ["relational", "factorised", "alternating"]
 
 
 def facts() -> list[Edge]:
@@ -187,12 +188,15 @@ def test_edge_weights_have_the_slope_of_a_difference(graph: MessageGraph, make_n
     assert weights[0].grad[edge].item() == pytest.approx((moved[0] - moved[1]) / (2 * step), rel=1e-5)
 
 
-def test_names_and_numbers_of_relations_do_not_matter(make_network: Network, assert_same: Callable[..., None]) -> None:
+@pytest.mark.parametrize("edges", FOR_ANY_GRAPH)
+def test_names_and_numbers_of_relations_do_not_matter(
+    edges: str, make_network: Network, assert_same: Callable[..., None]
+) -> None:
     """The same facts with the relations renamed and renumbered, and one more that has no fact among the queries."""
     named = [(f"e{h}", "abc"[r], f"e{t}") for h, r, t in facts()]
     again = [(h, {"a": "x", "b": "y", "c": "z"}[r], t) for h, r, t in named]
     first, second = read(named), read(sorted(again, key=lambda fact: fact[1], reverse=True))
-    network = make(make_network)
+    network = make(make_network, edges=edges)
 
     def scores(graph: Graph, relation: str) -> dict[str, float]:
         source, asked = torch.tensor([graph.entities.id("e5")]), torch.tensor([graph.relations.id(relation)])
@@ -205,8 +209,9 @@ def test_names_and_numbers_of_relations_do_not_matter(make_network: Network, ass
     assert_same(torch.tensor([after[name] for name in names]), torch.tensor([before[name] for name in names]))
 
 
-def test_a_relation_without_a_fact_and_a_graph_of_one_relation(make_network: Network) -> None:
-    network = make(make_network)
+@pytest.mark.parametrize("edges", FOR_ANY_GRAPH)
+def test_a_relation_without_a_fact_and_a_graph_of_one_relation(edges: str, make_network: Network) -> None:
+    network = make(make_network, edges=edges)
     lonely = MessageGraph(RelationalCSR.from_triplets(Triplets.of([0, 1], [0, 2], [1, 0]), 3, 4))
     for graph in (lonely, MessageGraph(read([("a", "b"), ("b", "c")]).message_csr)):
         every = torch.arange(graph.num_relations)

@@ -62,9 +62,10 @@ def test_one_graph_is_not_mixed(graphs):
     assert type(mix_batches([graphs[0].train], config)) is type(make_batches(graphs[0].train, config))
 
 
-def test_a_step_is_taken_on_the_graph_of_its_batch(graphs):
+@pytest.mark.parametrize("edges", ["relational", "alternating"])
+def test_a_step_is_taken_on_the_graph_of_its_batch(edges, graphs):
     """The gradients are those of an optimization on that graph alone."""
-    config = make_config({"model": {"edges": "relational", "aggregate": "sum"}}, TINY)
+    config = make_config({"model": {"edges": edges, "aggregate": "sum"}}, TINY)
     trains = [dataset.train for dataset in graphs]
     for loss in ("binary", "softmax"):
         training = config.training.model_copy(update={"loss": loss})
@@ -85,9 +86,10 @@ def test_a_step_is_taken_on_the_graph_of_its_batch(graphs):
         assert seen == {0, 1}
 
 
-def test_a_batch_has_the_relation_graph_of_some_facts(graphs):
-    """Messages still pass over all facts but its own; how many facts the relation graph is of differs by batch."""
-    config = make_config({"model": {"edges": "relational", "aggregate": "sum"}}, TINY)
+@pytest.mark.parametrize("edges", ["relational", "alternating"])
+def test_relations_meet_by_some_facts_of_a_batch(edges, graphs):
+    """Messages still pass over all facts but its own; how many facts relations meet by differs by batch."""
+    config = make_config({"model": {"edges": edges, "aggregate": "sum"}}, TINY)
     trains = [dataset.train for dataset in graphs]
     torch.manual_seed(0)
     network = nbfnet.NeuralBellmanFordNetwork(config.model, 0)

@@ -126,7 +126,7 @@ def test_what_cannot_be_sampled_is_refused(kind, training, what) -> None:
         make_batches(graph_of(kind=kind), TrainingConfig(**training), SamplingConfig(hops=2))
 
 
-@pytest.mark.parametrize("model", [{"kind": "drum"}, {"edges": "relational"}])
+@pytest.mark.parametrize("model", [{"kind": "drum"}, {"edges": "relational"}, {"edges": "alternating"}])
 def test_other_networks_are_refused(model, tmp_path) -> None:
     with pytest.raises(ConfigError, match=r"sampling\.hops"):
         Run.begin(tmp_path / "run", dataset_of(), {"model": model, "sampling": {"hops": 2}})

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from nbfnet.graph.incidence import Incidence
 from nbfnet.graph.inverse import inverse_ids
-from nbfnet.graph.relational_csr import RelationalCSR, sort_by_key
-from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.graph.triplets import Int64, Triplets
 
 KINDS = 4
 _PAIRS = 1 << 22  # of relations at a node, that are listed at a time
@@ -25,7 +26,7 @@ _MARKS = 1 << 27  # pairs of relations that are marked in a table instead of sor
 
 def relation_graph(csr: RelationalCSR) -> RelationalCSR:
     """The relation graph of some edges, in O(sum over nodes of (distinct relations that meet there)^2)."""
-    heads, tails = _Incidence(csr, csr.source), _Incidence(csr, csr.target)
+    heads, tails = csr.heads, csr.tails
     sharing_heads = _meetings(heads, heads)
     if _are_inverse(heads, tails):  # then the tails of a relation are the heads of its inverse
         inverse = inverse_ids(csr.num_relations)
@@ -38,18 +39,7 @@ def relation_graph(csr: RelationalCSR) -> RelationalCSR:
     return RelationalCSR.from_triplets(Triplets.of(first, kind, second), csr.num_relations, KINDS)
 
 
-class _Incidence:
-    """The distinct relations of which each node is the head, or the tail: those of v stand at begin[v]:begin[v + 1]."""
-
-    def __init__(self, csr: RelationalCSR, node: Int32) -> None:
-        self.num_relations = csr.num_relations
-        key = np.sort(node.astype(np.int64) * csr.num_relations + csr.relation)
-        key = key[np.flatnonzero(np.diff(key, prepend=-1))]
-        self.node, self.relation = np.divmod(key, max(1, csr.num_relations))
-        self.begin = sort_by_key(self.node.astype(np.int32), csr.num_nodes)[0]
-
-
-def _are_inverse(heads: _Incidence, tails: _Incidence) -> bool:
+def _are_inverse(heads: Incidence, tails: Incidence) -> bool:
     """Whether every fact has its inverse among the edges."""
     if heads.num_relations % 2 and heads.num_relations != 1:
         return False
@@ -57,7 +47,7 @@ def _are_inverse(heads: _Incidence, tails: _Incidence) -> bool:
     return np.array_equal(np.sort(inverted), tails.node * tails.num_relations + tails.relation)
 
 
-def _meetings(first: _Incidence, second: _Incidence) -> Int64:
+def _meetings(first: Incidence, second: Incidence) -> Int64:
     """(2, pair) the distinct pairs of relations, one of each incidence, that have a node in common; ascending."""
     count = first.num_relations
     if count * count <= _MARKS:
@@ -72,7 +62,7 @@ def _meetings(first: _Incidence, second: _Incidence) -> Int64:
     return np.stack(np.divmod(found, max(1, count)))
 
 
-def _pairs(first: _Incidence, second: _Incidence) -> Iterator[Int64]:
+def _pairs(first: Incidence, second: Incidence) -> Iterator[Int64]:
     """The numbers r * count + s of all pairs that meet at a node, node after node, some millions at a time."""
     begin = second.begin[first.node]
     partners = second.begin[first.node + 1] - begin  # of each entry of the first incidence

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from nbfnet.graph.incidence import Incidence
 from nbfnet.graph.triplets import Float64, Int32, Int64, Triplets
 from nbfnet.native import native
 
@@ -63,11 +64,34 @@ class RelationalCSR:
         return Transpose(indptr, self.target[slot], slot)
 
     @cached_property
+    def heads(self) -> Incidence:
+        """Which relations each node is a head of, by these edges alone."""
+        return Incidence(self, self.source)
+
+    @cached_property
+    def tails(self) -> Incidence:
+        """Which relations each node is a tail of, by these edges alone."""
+        return Incidence(self, self.target)
+
+    @cached_property
     def relations(self) -> RelationalCSR:
         """The relation graph of these edges; of a view, that of all edges: hidden ones are facts all the same."""
         from nbfnet.graph.relation_graph import relation_graph  # which is made of such rows itself
 
         return relation_graph(self) if self.whole is None else self.whole.relations
+
+    @cached_property
+    def known(self) -> RelationalCSR:
+        """Of a view, the edges that are also among those it is a view of: all, unless these are a sample of the facts.
+
+        What entities tell about relations is told by these. A hidden edge is not among them: the nodes that it joins
+        could give it away.
+        """
+        if self.whole is None:
+            return self
+        among = np.zeros(1 + int(max(self.edge.max(initial=-1), self.whole.edge.max(initial=-1))), dtype=np.bool_)
+        among[self.whole.edge] = True
+        return self.keep(among[self.edge])
 
     def hide(self, slots: Int64) -> RelationalCSR:
         """A view without the edges in some slots, in O(E + V): nothing is sorted again."""

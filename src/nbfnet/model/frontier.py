@@ -102,6 +102,16 @@ class Frontier:
         plan = native.plan_rows(graph.arrays, iterations, 1, none, none, *_NO_TARGETS, True, False, threads)
         return cls(graph, plan, none, none.astype(np.int64), np.array([relation], dtype=np.int64))
 
+    @classmethod
+    def of_all_nodes(cls, graph: MessageGraph, source: Int32, relation: Int64, iterations: int) -> Frontier:
+        """Plan every node of every query, where each query has edge representations of its own."""
+        assert native is not None
+        family, threads = np.arange(len(source), dtype=np.int32), torch.get_num_threads()
+        plan = native.plan_rows(
+            graph.arrays, iterations, len(source), source, family, *_NO_TARGETS, False, False, threads
+        )
+        return cls(graph, plan, source, relation, relation)
+
     def family_of(self, relation: int) -> int:
         """The family of the queries of a relation; all queries are one where edges do not depend on them."""
         return 0 if self.plan.families == 1 else int(np.searchsorted(self.family_relation, relation))

@@ -24,6 +24,8 @@ _EDGES: dict[str, type[QueryDependentEdges | IndependentEdges | RelationalEdges]
     "dependent": QueryDependentEdges,
     "independent": IndependentEdges,
     "relational": RelationalEdges,
+    "factorised": RelationalEdges,
+    "alternating": RelationalEdges,
 }
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 PER_MESSAGE = 5  # source, edge, message, message beside the boundary, its square
 PER_ROW = 14  # boundary, own, statistics, projections, LayerNorm, ReLU, ...
 
+PER_RELATION = 16  # of an update of the relations: received, beside its own, linear, LayerNorm, ReLU, edges, ...
+
 
 def fused_memory(rows: Sequence[int], size: int, *, with_gradient: bool) -> int:
     """Bytes that compiled iterations take: all iterations' rows when gradients are wanted, else two iterations'.
@@ -22,3 +24,8 @@ def composed_memory(rows: Sequence[int], messages: Sequence[int], size: int, *, 
     """Bytes that iterations in plain PyTorch take, which hold every message: all iterations', or the largest one's."""
     each = [PER_ROW * r + PER_MESSAGE * m for r, m in zip(rows, messages, strict=True)]
     return (sum(each) if with_gradient else max(each)) * size
+
+
+def relation_update_memory(relations: int, rounds: int, size: int, *, with_gradient: bool) -> int:
+    """Bytes that so many updates of the relations of all queries take: all rounds', or one's."""
+    return PER_RELATION * relations * (rounds if with_gradient else 1) * size

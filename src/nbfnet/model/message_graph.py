@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from nbfnet.errors import OperatorError
+from nbfnet.graph.incidence import Incidence
 from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.kernels.meeting_means import Incidences, Meetings
 from nbfnet.native import native
 from nbfnet.operators.pna import degree_scale
 
@@ -49,6 +51,17 @@ class MessageGraph:
     def relations(self) -> MessageGraph:
         """The relation graph of the edges, on the same device."""
         return MessageGraph(self.csr.relations, self.device)
+
+    @cached_property
+    def meetings(self) -> Meetings:
+        """Where relations meet, by the edges that are told of (``RelationalCSR.known``)."""
+        known = self.csr.known
+        return Meetings(self._incidences(known.heads), self._incidences(known.tails))
+
+    def _incidences(self, found: Incidence) -> Incidences:
+        of_relation, node = found.by_relation
+        arrays = (found.relation, found.begin, node, of_relation)
+        return Incidences(*(torch.from_numpy(array).to(self.device) for array in arrays))
 
     @cached_property
     def arrays(self) -> Any:

@@ -10,12 +10,13 @@ from torch import Tensor, nn
 
 from nbfnet.config import ModelConfig
 from nbfnet.graph.inverse import inverse_ids
+from nbfnet.model.alternation import Alternation
 from nbfnet.model.bellman_ford import BellmanFord, distinct_queries
 from nbfnet.model.message_graph import MessageGraph
-from nbfnet.model.parts import in_parts, is_too_large, plain_memory
+from nbfnet.model.parts import alternating_memory, in_parts, is_too_large, plain_memory
 from nbfnet.model.query_check import check_graph, check_ids
 from nbfnet.model.query_relations import QueryRelations
-from nbfnet.model.relation_network import RelationNetwork
+from nbfnet.model.relation_network import FactorisedRelationNetwork, RelationNetwork
 from nbfnet.model.row_evaluation import Background, Backgrounds, evaluate_background, evaluate_rows, score_rows
 from nbfnet.model.score import RuleScore, Score
 from nbfnet.operators.aggregate import Aggregate
@@ -27,7 +28,8 @@ from nbfnet.operators.rule_weights import LearnedRuleWeights, RuleWeights
 class NeuralBellmanFordNetwork(BellmanFord):
     """h_q(u, v) by T learned Bellman-Ford iterations from the source u, and p(v | u, q) = sigmoid(f(h_q(u, v))).
 
-    With relational edges, q and the edge representations come from a second such network, on the relation graph.
+    With relational or factorised edges, q and the edge representations come from a second network, of the relations;
+    with alternating edges, from relations that are updated in turn with the entities.
     """
 
     def __init__(
@@ -39,19 +41,24 @@ class NeuralBellmanFordNetwork(BellmanFord):
         aggregate: Aggregate | None = None,
         rule_weights: RuleWeights | None = None,
     ) -> None:
-        """A network for ``num_relations`` relation ids, inverses included; with relational edges, for any number.
+        """A network for ``num_relations`` relation ids, inverses included; or for any graph, by its edges.
 
         ``message`` and ``aggregate`` are operators of your own instead of the configuration's; ``rule_weights`` are
         those of chosen rules, instead of learned ones, for the kinds that have rules.
         """
         super().__init__(config)
-        relational, has_rules = config.edges == "relational", config.kind != "nbfnet"
-        self.num_relations = None if relational else num_relations
-        embedded = 0 if relational or has_rules else num_relations
+        any_graph, has_rules = config.any_graph, config.kind != "nbfnet"
+        self.num_relations = None if any_graph else num_relations
+        embedded = 0 if any_graph or has_rules else num_relations
         self.indicator = Indicator(embedded, config.dim, learned_zero=config.learned_zero)
         self.layers = self.make_layers(num_relations, message, aggregate)
         self.score_function: Score | RuleScore = RuleScore() if has_rules else Score(config.dim, config.hidden)
-        self.relation_network = RelationNetwork(config, message, aggregate) if relational else None
+        self.relation_network: RelationNetwork | FactorisedRelationNetwork | None = None
+        if config.edges == "relational":
+            self.relation_network = RelationNetwork(config, message, aggregate)
+        elif config.edges == "factorised":
+            self.relation_network = FactorisedRelationNetwork(config)
+        self.alternation = Alternation(config) if config.edges == "alternating" else None
         self.rule_weights = (rule_weights or _learned(config, num_relations)) if has_rules else None
 
     def parameter_counts(self) -> dict[str, int]:
@@ -59,13 +66,14 @@ class NeuralBellmanFordNetwork(BellmanFord):
         layers = self.iterations()
         parts = [part for layer in layers for part in (layer.edges, layer.message) if isinstance(part, nn.Module)]
         parts += [] if self.rule_weights is None else [self.rule_weights]
+        of_relations = self.relation_network or self.alternation
         message = _count(*parts)
         counts = {
             "indicator": _count(self.indicator),
             "message": message,
             "aggregate": _count(*layers, *parts) - message,
             "score": _count(self.score_function),
-            **({} if self.relation_network is None else {"relations": _count(self.relation_network)}),
+            **({} if of_relations is None else {"relations": _count(of_relations)}),
         }
         return {**counts, "total": sum(counts.values())}
 
@@ -87,24 +95,30 @@ class NeuralBellmanFordNetwork(BellmanFord):
             QueryError: shapes, types or ids do not fit the network and the graph.
         """
         source, relation, target = self._check(graph, source, relation, target)
-        relations = self.query_relations(graph, relation)
-        representation = self.represent(graph, source, relation, target, relations, edge_weights)
+        if self.alternation is None:
+            relations = self.query_relations(graph, relation)
+            represent = partial(self.represent, relations=relations, edge_weights=edge_weights)
+            representation, query = represent(graph, source, relation, target), relations.of(relation)[:, None]
+        else:
+            represent = partial(self._alternate, edge_weights=edge_weights)
+            both = represent(graph, source, relation, target)
+            representation, query = both[:, :-1], both[:, -1:]
         if self.config.symmetric:
             pairs = target.shape
-            back = self.represent(
+            back = represent(
                 graph,
                 target.flatten(),
                 relation[:, None].expand(pairs).flatten(),
                 source[:, None].expand(pairs).reshape(-1, 1),
-                relations,
-                edge_weights,
             )
-            representation = representation + back.view_as(representation)
-        logits: Tensor = self.score_function(representation, relations.of(relation)[:, None])
+            representation = representation + back[:, 0].view_as(representation)
+        logits: Tensor = self.score_function(representation, query)
         return logits
 
     def has_background(self, graph: MessageGraph) -> bool:
         """Whether queries share what no source changes, so that it is worth keeping from one to the next."""
+        if self.alternation is not None:  # where the source changes the relations, and so everything
+            return False
         return not self.config.symmetric and self.config.frontier != "off" and self.plans_rows(graph)
 
     def background(self, graph: MessageGraph, relation: int) -> Background:
@@ -124,7 +138,7 @@ class NeuralBellmanFordNetwork(BellmanFord):
             QueryError: shapes, types or ids do not fit the network and the graph.
         """
         source, relation = self._check(graph, source, relation)
-        if self.config.symmetric:
+        if self.config.symmetric or self.alternation is not None:
             nodes = torch.arange(graph.num_nodes, device=source.device).expand(len(source), -1)
             return self.score(graph, source, relation, nodes)
         return self._score_all(graph, source, relation, self.query_relations(graph, relation), backgrounds)
@@ -154,6 +168,28 @@ class NeuralBellmanFordNetwork(BellmanFord):
         # Not [query]: its gradient would be summed by threads in any order.
         return score_rows(relations, self.score_function, frontier, rows, backgrounds).index_select(0, query)
 
+    def _alternate(
+        self,
+        graph: MessageGraph,
+        source: Tensor,
+        relation: Tensor,
+        target: Tensor,
+        edge_weights: Sequence[Tensor] | None = None,
+    ) -> Tensor:
+        """(query, candidate + 1, dim): h_q(u, v) of targets (query, candidate), and last the relation x_q itself."""
+        assert self.alternation is not None
+        fused = len(source) > 0 and self.plans_rows(graph) and self.is_fused()
+        needed = alternating_memory(graph, len(source), self.config, self.like, fused=fused)
+        if is_too_large(needed, self.memory_limit, len(source)):
+            part = partial(self._alternate, edge_weights=edge_weights)
+            return in_parts(needed, self.memory_limit, part, graph, source, relation, target)
+        layers = self.iterations()
+        last = self.alternation.rounds(graph, source, relation, layers, self._zero(), edge_weights, fused=fused)
+        row = target if last.place is None else last.place[target]
+        row = row + torch.arange(len(source), device=row.device)[:, None] * graph.num_nodes
+        found = last.hidden.flatten(0, 1).index_select(0, row.flatten()).view(*target.shape, self.config.dim)
+        return torch.cat([found, last.query[:, None]], dim=1)
+
     def pair_representation(
         self,
         graph: MessageGraph,
@@ -161,13 +197,16 @@ class NeuralBellmanFordNetwork(BellmanFord):
         relation: Tensor,
         edge_weights: Sequence[Tensor] | None = None,
     ) -> Tensor:
-        """h_q(u, v), (query, node, dim), of every node, as ``represent_all`` computes it.
+        """h_q(u, v), (query, node, dim), of every node, by the plain algorithm in plain PyTorch, the specification.
 
         Raises:
             QueryError: shapes, types or ids do not fit the network and the graph.
         """
         source, relation = self._check(graph, source, relation)
-        return self.represent_all(graph, source, relation, self.query_relations(graph, relation), edge_weights)
+        if self.alternation is None:
+            return self.represent_all(graph, source, relation, self.query_relations(graph, relation), edge_weights)
+        layers = self.iterations()
+        return self.alternation.rounds(graph, source, relation, layers, self._zero(), edge_weights, fused=False).hidden
 
     def query_relations(self, graph: MessageGraph, relation: Tensor) -> QueryRelations:
         """What the network knows of the relations (query,) that are asked: learned embeddings, or made of the graph."""
@@ -175,16 +214,19 @@ class NeuralBellmanFordNetwork(BellmanFord):
         if self.rule_weights is not None:  # INDICATOR(u, v, q) = 1(u = v), in each rank
             ones = self.like.new_ones(len(asked), self.config.width)
             return QueryRelations(asked, ones, self.rule_weights(asked), self.like.new_zeros(self.config.width))
-        zero = self.like.new_zeros(self.config.dim) if self.indicator.zero is None else self.indicator.zero
         if self.relation_network is None:
             assert self.indicator.query is not None
             embedding = self.indicator.query(asked)
-            return QueryRelations(asked, embedding, embedding, zero)
+            return QueryRelations(asked, embedding, embedding, self._zero())
         context = self.relation_network(graph, asked)  # (asked, relation, dim)
         own = context.gather(1, asked[:, None, None].expand(-1, 1, self.config.dim))[:, 0]
         if self.config.inverse_edges:
             context = context.index_select(1, torch.from_numpy(inverse_ids(graph.num_relations)).to(asked.device))
-        return QueryRelations(asked, own, context, zero)
+        return QueryRelations(asked, own, context, self._zero())
+
+    def _zero(self) -> Tensor:
+        """(dim,) the boundary at every node but the source."""
+        return self.like.new_zeros(self.config.dim) if self.indicator.zero is None else self.indicator.zero
 
     def _check(
         self, graph: MessageGraph, source: Tensor, relation: Tensor, target: Tensor | None = None

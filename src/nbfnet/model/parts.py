@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from nbfnet.config import ModelConfig
 from nbfnet.model.frontier import Frontier
-from nbfnet.model.memory import composed_memory
+from nbfnet.model.memory import composed_memory, fused_memory, relation_update_memory
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.row_evaluation import Iteration, is_fused
 
@@ -30,6 +30,21 @@ def frontier_memory(frontier: Frontier, layer: Iteration, config: ModelConfig, l
     return frontier.memory(
         config.width, like.element_size(), with_gradient=torch.is_grad_enabled(), fused=is_fused(layer, like)
     )
+
+
+def relation_memory(graph: MessageGraph, queries: int, rounds: int, size: int) -> int:
+    """About how many bytes so many updates of every relation of every query take; ``size`` is a representation's."""
+    return relation_update_memory(queries * graph.num_relations, rounds, size, with_gradient=torch.is_grad_enabled())
+
+
+def alternating_memory(graph: MessageGraph, queries: int, config: ModelConfig, like: Tensor, *, fused: bool) -> int:
+    """About how many bytes rounds of alternating edges take: every relation and every node of every query."""
+    size = config.dim * like.element_size()
+    of_relations = relation_memory(graph, queries, config.layers, size)
+    if not fused:
+        return of_relations + plain_memory(graph, queries, config, like)
+    rows = [queries * graph.num_nodes] * (config.layers + 1)
+    return of_relations + fused_memory(rows, size, with_gradient=torch.is_grad_enabled())
 
 
 def is_too_large(needed: int, limit: int, queries: int) -> bool:

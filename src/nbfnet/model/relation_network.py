@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nbfnet.config import ModelConfig
 from nbfnet.graph.relation_graph import KINDS
 from nbfnet.model.bellman_ford import BellmanFord
 from nbfnet.model.message_graph import MessageGraph
+from nbfnet.model.parts import in_parts, is_too_large, relation_memory
 from nbfnet.model.query_relations import QueryRelations
+from nbfnet.model.relation_update import RelationUpdate
 from nbfnet.operators.aggregate import Aggregate
+from nbfnet.operators.indicator import boundary
 from nbfnet.operators.message import Message
 
 
@@ -31,3 +34,29 @@ class RelationNetwork(BellmanFord):
         nothing_else = QueryRelations(asked.new_zeros(1), one, one, torch.zeros_like(one[0]))
         every = torch.arange(graph.num_relations, device=asked.device).expand(len(asked), -1)
         return self.represent(graph.relations, asked, torch.zeros_like(asked), every, nothing_else)
+
+
+class FactorisedRelationNetwork(nn.Module):
+    """h_q(r) by updates through the entities where relations meet, instead of over the relation graph.
+
+    The boundary is the same. The relation graph has each pair of relations once, however often they meet; here each
+    entity counts, by means, so that the size of the graph does not matter. No pair is ever listed: an update takes
+    O(E).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.memory_limit = 4 << 30
+        self.layers = nn.ModuleList(RelationUpdate(config, with_entities=False) for _ in range(config.layers))
+
+    def forward(self, graph: MessageGraph, asked: Tensor) -> Tensor:
+        """(asked, relation, dim) the representations of a graph's relation ids, for each asked one."""
+        like = next(self.parameters())
+        needed = relation_memory(graph, len(asked), len(self.layers), like.element_size() * like.shape[0])
+        if is_too_large(needed, self.memory_limit, len(asked)):
+            return in_parts(needed, self.memory_limit, self, graph, asked)
+        zero = like.new_zeros(like.shape[0])
+        known = start = boundary(asked, like.new_ones(len(asked), len(zero)), zero, graph.num_relations)
+        for update in self.layers:
+            known = update(known, start, graph.meetings)
+        return known

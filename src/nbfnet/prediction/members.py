@@ -62,7 +62,7 @@ def calibrate_run(run: RunFolder, *datasets: Dataset) -> None:
 def _member(graph: Graph, run: RunFolder, dataset: Dataset, device: str) -> Member:
     learned, config = dataset.train, run.config()
     same = graph.kind == learned.kind and list(graph.relations) == list(learned.relations)
-    fits = same or config.model.edges == "relational"  # whose relations are whatever the graph has
+    fits = same or config.model.any_graph  # whose relations are whatever the graph has
     numbered = graph if fits else on_known_relations(graph, learned, run.path)
     network, epoch = run.network_and_epoch(dataset, device)
     return Member(network, calibration_of(run, epoch), numbered, config.training.hiding)

@@ -17,7 +17,7 @@ from nbfnet.graph.triplets import Triplets
 def new_graph(source: object, learned: Graph, *, any_relation: bool = False) -> Graph:
     """The graph of a source, with the relations numbered as those that a network learned.
 
-    With ``any_relation`` it may have other relations, and be of another kind: a network of relational edges asks.
+    With ``any_relation`` it may have other relations, and be of another kind: a network for any graph asks.
     The source is whatever ``nbfnet.read`` takes, or a folder or a store, of which every known fact counts. Edges
     without a relation keep their direction where those of the learned graph did. Entities keep the readable names and
     the types that were learned.

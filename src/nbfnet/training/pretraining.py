@@ -1,4 +1,4 @@
-"""Pre-training: one network of relational edges for any graph, learned from several graphs together."""
+"""Pre-training: one network for any graph, learned from several graphs together."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def begin_pretraining(
     require_new(path, team, "pretrain")
     config = make_config(PRETRAINING, *tables)
     check_device(config.training.device)
-    if config.model.edges != "relational":
+    if not config.model.any_graph:
         raise ConfigError(
             f"model.edges = {config.model.edges!r}: such a network belongs to the relations of one graph; "
-            "pre-training needs 'relational'"
+            "pre-training needs 'relational', 'factorised' or 'alternating'"
         )
     for dataset in [*datasets, *held_out]:
         _check(dataset, config)

@@ -102,11 +102,11 @@ def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralB
     learned = first.dataset()
     before, now = learned.train, dataset.train
     same = before.kind == now.kind and list(before.relations) == list(now.relations)
-    if own["edges"] != "relational" and not same:
+    if not first.config().model.any_graph and not same:
         raise TrainingError(
             f"{first.path}: its network belongs to the relations of {learned.name}, which are not those of "
             f"{dataset.name}",
-            remedy="begin with a network of relational edges, such as one that 'nbfnet pretrain' made",
+            remedy="begin with a network for any graph, such as one that 'nbfnet pretrain' made",
         )
     return first.network(learned)
 
@@ -220,9 +220,9 @@ def check_dataset(dataset: Dataset, config: Config) -> None:
     _check_relations(graph, "test", dataset.test, dataset.facts_of_test.entities)
     if config.sampling.hops is not None and config.model.kind != "nbfnet":
         raise ConfigError(f"sampling.hops: a network of the kind {config.model.kind!r} learns from the whole graph")
-    if config.sampling.hops is not None and config.model.edges == "relational":
+    if config.sampling.hops is not None and config.model.any_graph:
         raise ConfigError(
-            "sampling.hops: relational edges need the relations of the whole graph; use other model.edges"
+            f"sampling.hops: {config.model.edges} edges need the relations of the whole graph; use other model.edges"
         )
     make_batches(graph, config.training, config.sampling)
     if dataset.kind == "homogeneous":
