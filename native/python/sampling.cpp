@@ -1,7 +1,8 @@
 // Sampling as Python calls it.
 #include <nanobind/stl/tuple.h>
-#include <algorithm>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "python/checks.hpp"
@@ -16,25 +17,18 @@ namespace {
 template <class T>
 using NumPy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
-// One field of every query's sample, end to end.
-template <class T>
-NumPy<T> joined(const std::vector<Neighbourhood> &samples, std::vector<T> Neighbourhood::*field) {
-    size_t size = 0;
-    for (const Neighbourhood &sample : samples) size += (sample.*field).size();
-    T *all = new T[size + 1], *end = all;
-    for (const Neighbourhood &sample : samples) end = std::copy((sample.*field).begin(), (sample.*field).end(), end);
-    nb::capsule owner(all, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return {all, {size}, owner};
+// The first `size` numbers of an array, which the result keeps.
+template <class T, class Array>
+NumPy<T> kept(Array &&array, int64_t size) {
+    auto *owned = new std::remove_reference_t<Array>(std::move(array));
+    nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::remove_reference_t<Array> *>(p); });
+    return {owned->data(), {static_cast<size_t>(size)}, owner};
 }
 
 template <class T>
-NumPy<int64_t> begin_of(const std::vector<Neighbourhood> &samples, std::vector<T> Neighbourhood::*field) {
-    int64_t *begin = new int64_t[samples.size() + 1];
-    nb::capsule owner(begin, [](void *p) noexcept { delete[] static_cast<int64_t *>(p); });
-    begin[0] = 0;
-    for (size_t query = 0; query < samples.size(); ++query)
-        begin[query + 1] = begin[query] + static_cast<int64_t>((samples[query].*field).size());
-    return {begin, {samples.size() + 1}, owner};
+NumPy<T> kept(std::vector<T> &&array) {
+    const int64_t size = static_cast<int64_t>(array.size());
+    return kept<T>(std::move(array), size);
 }
 
 // The facts of a graph by tail and by head. What they hold is not read here: a store may be larger than memory. Every
@@ -77,15 +71,18 @@ Samples sample(const FactArrays &facts, In<int64_t> begin, In<int32_t> start, in
     expect(hops >= 0 && hops <= most_ids, "hops is " + std::to_string(hops) + ", expected 0 or more");
     expect(neighbours >= 0, "neighbours is " + std::to_string(neighbours) + ", expected 0 or more");
     expect_threads(threads);
-    std::vector<Neighbourhood> found;
-    {
+    Neighbourhoods found = [&] {
         nb::gil_scoped_release release;
-        found = sample_neighbourhoods({rows, queries, begin.data(), start.data(), hops, neighbours, seed, threads});
-    }
-    return {begin_of(found, &Neighbourhood::node), joined(found, &Neighbourhood::node),
-            joined(found, &Neighbourhood::start),  begin_of(found, &Neighbourhood::slot),
-            joined(found, &Neighbourhood::slot),   joined(found, &Neighbourhood::head),
-            joined(found, &Neighbourhood::tail)};
+        return sample_neighbourhoods({rows, queries, begin.data(), start.data(), hops, neighbours, seed, threads});
+    }();
+    const int64_t nodes = found.node_begin.back(), edges = found.edge_begin.back();
+    return {kept(std::move(found.node_begin)),
+            kept<int32_t>(std::move(found.node), nodes),
+            kept(std::move(found.start)),
+            kept(std::move(found.edge_begin)),
+            kept<int64_t>(std::move(found.slot), edges),
+            kept<int32_t>(std::move(found.head), edges),
+            kept<int32_t>(std::move(found.tail), edges)};
 }
 
 }  // namespace
