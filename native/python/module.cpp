@@ -59,4 +59,5 @@ NB_MODULE(_native, m) {
     bind_row_plan(m);
     bind_fused_iteration(m);
     bind_sampling(m);
+    bind_reading(m);
 }

@@ -1,11 +1,11 @@
 // Sampling as Python calls it.
 #include <nanobind/stl/tuple.h>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "python/checks.hpp"
+#include "python/results.hpp"
 #include "sampling/neighbourhood.hpp"
 
 namespace nb = nanobind;
@@ -13,23 +13,6 @@ using namespace nb::literals;
 
 namespace nbfnet {
 namespace {
-
-template <class T>
-using NumPy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-// The first `size` numbers of an array, which the result keeps.
-template <class T, class Array>
-NumPy<T> kept(Array &&array, int64_t size) {
-    auto *owned = new std::remove_reference_t<Array>(std::move(array));
-    nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::remove_reference_t<Array> *>(p); });
-    return {owned->data(), {static_cast<size_t>(size)}, owner};
-}
-
-template <class T>
-NumPy<T> kept(std::vector<T> &&array) {
-    const int64_t size = static_cast<int64_t>(array.size());
-    return kept<T>(std::move(array), size);
-}
 
 // The facts of a graph by tail and by head. What they hold is not read here: a store may be larger than memory. Every
 // number that a search follows is compared with its bound while it searches.
