@@ -3,9 +3,10 @@
     python benchmarks/scale.py FOLDER [--nodes 10000000] [--triplets 50000000] [--memory-limit 16GB] [--json FILE]
 
 The graph is written to FOLDER as Parquet, converted to a store by ``nbfnet data convert`` in a process of its own,
-whose peak of memory is measured, and opened. Then queries with 1,000 random candidates each are sampled with two hops
-and at most 100 in- and out-neighbours, steps of training are taken, and predictions are made. What is in FOLDER already
-is used again. Times are by the clock, and, as ``cpu``, of the processor: others may use the machine.
+whose peaks of memory and of disk are measured, and opened. Then queries with 1,000 random candidates each are sampled
+with two hops and at most 100 in- and out-neighbours, steps of training are taken, and predictions are made. What is in
+FOLDER already is used again. Times are by the clock, and, as ``cpu``, of the processor: others may use the machine.
+The JSON file keeps the graphs of other sizes that it has.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +55,34 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def convert(source: Path, store: Path, limit: str) -> dict[str, float]:
-    """Convert in another process; seconds, and its peak of memory in gigabytes."""
+    """Convert in another process; seconds, and its peaks of memory and of disk, the store included, in gigabytes."""
     command = [sys.executable, "-m", "nbfnet", "data", "convert", str(source), "-o", str(store)]
-    taken, _ = seconds(lambda: subprocess.run([*command, "--memory-limit", limit], check=True))
+    begin, disk = time.perf_counter(), 0
+    others = {path.name for path in store.parent.iterdir()}
+    with subprocess.Popen([*command, "--memory-limit", limit]) as process:
+        while process.poll() is None:
+            time.sleep(1)
+            disk = max(disk, sum(size_of(path) for path in store.parent.iterdir() if path.name not in others))
+    taken = time.perf_counter() - begin
+    if process.returncode:
+        sys.exit(process.returncode)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak, processor = used.ru_maxrss, used.ru_utime + used.ru_stime  # kilobytes on Linux
-    return {"convert_seconds": taken, "convert_cpu_seconds": processor, "convert_peak_gb": peak / (1 << 20)}
+    return {
+        "convert_seconds": taken,
+        "convert_cpu_seconds": processor,
+        "convert_peak_gb": peak / (1 << 20),
+        "convert_disk_gb": disk / (1 << 30),
+    }
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file or of everything in a folder, which somebody may just remove."""
+    size = 0
+    for file in [path, *path.rglob("*")]:
+        with suppress(OSError):
+            size += file.stat().st_size if file.is_file() and not file.is_symlink() else 0
+    return size
 
 
 def sample(dataset: Dataset) -> dict[str, float]:
@@ -69,12 +93,19 @@ def sample(dataset: Dataset) -> dict[str, float]:
     for _ in range(QUERIES):
         source = generator.integers(0, nodes, 1).astype(np.int32)
         target = generator.integers(0, nodes, (1, CANDIDATES)).astype(np.int32)
-        begin = time.process_time()
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         found = sampler.sample(source, target)
-        times.append(time.process_time() - begin)
+        times.append((time.perf_counter() - begin, time.process_time() - begin_cpu))
         sizes.append((found.num_nodes, len(found.slot)))
     nodes_of, edges_of = np.mean(sizes, axis=0).tolist()
-    return {"sample_cpu_ms": 1e3 * float(np.median(times)), "sample_nodes": nodes_of, "sample_edges": edges_of}
+    clock, processor = np.median(times, axis=0).tolist()
+    return {
+        "sample_ms": 1e3 * clock,
+        "sample_cpu_ms": 1e3 * processor,
+        "samples_per_cpu_second": 1 / processor,
+        "sample_nodes": nodes_of,
+        "sample_edges": edges_of,
+    }
 
 
 def train(dataset: Dataset) -> dict[str, float]:
@@ -124,7 +155,7 @@ def main() -> None:
         )[0]
     if not store.exists():
         found |= convert(source, store, options.memory_limit)
-    found["store_gb"] = sum(file.stat().st_size for file in store.rglob("*") if file.is_file()) / (1 << 30)
+    found |= {"source_gb": size_of(source) / (1 << 30), "store_gb": size_of(store) / (1 << 30)}
     opening, dataset = seconds(lambda: read_store(store))
     found["open_ms"] = 1e3 * opening
     name = dataset.train.entities[dataset.train.num_nodes // 2]
@@ -133,7 +164,10 @@ def main() -> None:
     for key, value in found.items():
         print(f"{key:20} {value:,.2f}" if isinstance(value, float) else f"{key:20} {value}")
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine_facts(), **found}, indent=2) + "\n", encoding="utf-8")
+        before = json.loads(options.json.read_text(encoding="utf-8"))["graphs"] if options.json.exists() else []
+        graphs = [graph for graph in before if graph["nodes"] != options.nodes]
+        graphs = sorted([*graphs, {**found, "machine": machine_facts()}], key=lambda graph: graph["nodes"])
+        options.json.write_text(json.dumps({"graphs": graphs}, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

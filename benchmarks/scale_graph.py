@@ -15,7 +15,8 @@ def write_graph(folder: Path, nodes: int, triplets: int, relations: int, held_ou
 
     A rank is drawn by the inverse of its distribution, u^(1 / (1 - a)) for a = 1 / (exponent - 1). Multiplied by a
     number without a common divisor with the number of nodes it becomes a name that says nothing about the rank. The u
-    are hashes of the row, so that the same graph is written every time.
+    are hashes of the row, so that the same graph is written every time. The first triplets have one head each of all
+    nodes: every node occurs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     connection = connect()
@@ -25,10 +26,9 @@ def write_graph(folder: Path, nodes: int, triplets: int, relations: int, held_ou
         ("valid", triplets, triplets + held_out),
         ("test", triplets + held_out, triplets + 2 * held_out),
     ):
-        ends = [
-            f"'Q' || ((floor({nodes} * pow({_uniform(salt)}, {power}))::BIGINT * {_stride(nodes)}) % {nodes})"
-            for salt in (1, 2)
-        ]
+        drawn = [f"floor({nodes} * pow({_uniform(salt)}, {power}))::BIGINT" for salt in (1, 2)]
+        ranks = [f"CASE WHEN i < {nodes} THEN i ELSE {drawn[0]} END", drawn[1]]
+        ends = [f"'Q' || (({rank}) * {_stride(nodes)}) % {nodes}" for rank in ranks]
         relation = f"'P' || floor({relations} * pow({_uniform(3)}, 3))::BIGINT"
         rows = f"SELECT {ends[0]} AS head, {relation} AS relation, {ends[1]} AS tail FROM range({begin}, {end}) t(i)"
         execute(connection, f"COPY ({rows}) TO '{folder / part}.parquet' (FORMAT parquet)")

@@ -19,6 +19,7 @@ using Out = nanobind::ndarray<T, nanobind::ndim<Dims>, nanobind::c_contig, nanob
 void bind_fused_iteration(nanobind::module_ &m);
 void bind_meetings(nanobind::module_ &m);
 void bind_paths(nanobind::module_ &m);
+void bind_reading(nanobind::module_ &m);
 void bind_row_plan(nanobind::module_ &m);
 void bind_sampling(nanobind::module_ &m);
 void bind_score(nanobind::module_ &m);

@@ -61,4 +61,5 @@ NB_MODULE(_native, m) {
     bind_meetings(m);
     bind_sampling(m);
     bind_score(m);
+    bind_reading(m);
 }

@@ -5,6 +5,7 @@
 
 #include "python/bindings.hpp"
 #include "python/graph_arrays.hpp"
+#include "python/results.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -13,19 +14,13 @@ namespace nbfnet {
 namespace {
 
 template <class T>
-using NumPy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-template <class T>
 std::vector<T> to_vector(const In<T> &array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
 template <class T>
-NumPy<T> to_numpy(const std::vector<T> &values) {
-    T *copy = new T[values.size() + 1];
-    std::copy(values.begin(), values.end(), copy);
-    nb::capsule owner(copy, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return {copy, {values.size()}, owner};
+NumPy<T> to_numpy(std::vector<T> values) {
+    return kept(std::move(values));
 }
 
 RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families, In<int32_t> source,

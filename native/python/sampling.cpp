@@ -1,10 +1,11 @@
 // Sampling as Python calls it.
 #include <nanobind/stl/tuple.h>
-#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/checks.hpp"
+#include "python/results.hpp"
 #include "sampling/neighbourhood.hpp"
 
 namespace nb = nanobind;
@@ -12,30 +13,6 @@ using namespace nb::literals;
 
 namespace nbfnet {
 namespace {
-
-template <class T>
-using NumPy = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-// One field of every query's sample, end to end.
-template <class T>
-NumPy<T> joined(const std::vector<Neighbourhood> &samples, std::vector<T> Neighbourhood::*field) {
-    size_t size = 0;
-    for (const Neighbourhood &sample : samples) size += (sample.*field).size();
-    T *all = new T[size + 1], *end = all;
-    for (const Neighbourhood &sample : samples) end = std::copy((sample.*field).begin(), (sample.*field).end(), end);
-    nb::capsule owner(all, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-    return {all, {size}, owner};
-}
-
-template <class T>
-NumPy<int64_t> begin_of(const std::vector<Neighbourhood> &samples, std::vector<T> Neighbourhood::*field) {
-    int64_t *begin = new int64_t[samples.size() + 1];
-    nb::capsule owner(begin, [](void *p) noexcept { delete[] static_cast<int64_t *>(p); });
-    begin[0] = 0;
-    for (size_t query = 0; query < samples.size(); ++query)
-        begin[query + 1] = begin[query] + static_cast<int64_t>((samples[query].*field).size());
-    return {begin, {samples.size() + 1}, owner};
-}
 
 // The facts of a graph by tail and by head. What they hold is not read here: a store may be larger than memory. Every
 // number that a search follows is compared with its bound while it searches.
@@ -77,15 +54,18 @@ Samples sample(const FactArrays &facts, In<int64_t> begin, In<int32_t> start, in
     expect(hops >= 0 && hops <= most_ids, "hops is " + std::to_string(hops) + ", expected 0 or more");
     expect(neighbours >= 0, "neighbours is " + std::to_string(neighbours) + ", expected 0 or more");
     expect_threads(threads);
-    std::vector<Neighbourhood> found;
-    {
+    Neighbourhoods found = [&] {
         nb::gil_scoped_release release;
-        found = sample_neighbourhoods({rows, queries, begin.data(), start.data(), hops, neighbours, seed, threads});
-    }
-    return {begin_of(found, &Neighbourhood::node), joined(found, &Neighbourhood::node),
-            joined(found, &Neighbourhood::start),  begin_of(found, &Neighbourhood::slot),
-            joined(found, &Neighbourhood::slot),   joined(found, &Neighbourhood::head),
-            joined(found, &Neighbourhood::tail)};
+        return sample_neighbourhoods({rows, queries, begin.data(), start.data(), hops, neighbours, seed, threads});
+    }();
+    const int64_t nodes = found.node_begin.back(), edges = found.edge_begin.back();
+    return {kept(std::move(found.node_begin)),
+            kept<int32_t>(std::move(found.node), nodes),
+            kept(std::move(found.start)),
+            kept(std::move(found.edge_begin)),
+            kept<int64_t>(std::move(found.slot), edges),
+            kept<int32_t>(std::move(found.head), edges),
+            kept<int32_t>(std::move(found.tail), edges)};
 }
 
 }  // namespace

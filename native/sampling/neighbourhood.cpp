@@ -4,24 +4,33 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "memory/parallel.hpp"
 #include "sampling/drawing.hpp"
+#include "sampling/number_set.hpp"
 #include "sampling/number_table.hpp"
 
 namespace nbfnet {
 namespace {
 
-constexpr int64_t ahead = 16;  // how far before its use something in main memory is fetched
+constexpr int64_t ahead = 16;          // entities before its use that a row is fetched from main memory
+constexpr int64_t fetched = 64;        // edges of a row that are fetched so; what follows the processor fetches itself
+constexpr int64_t together = 64;       // edges that are taken together
+constexpr int64_t cache_line = 64;     // bytes
+constexpr int64_t few_bits = 1 << 13;  // positions that are marked one by one while some of them are drawn
 
 // A store is not read when it is opened, so whatever is followed is compared with its bounds here.
 [[noreturn]] void throw_damaged(const char *what) { throw std::invalid_argument(what); }
 
 // What a search needs beside its result. Each thread keeps its own, so that it has grown once for all.
 struct Scratch {
-    NumberTable<int32_t> entities;
-    NumberTable<int64_t> edges, taken;
+    NumberTable entities;
+    NumberSet drawn_edges, taken;
     std::vector<int64_t> drawn;
+    std::vector<uint64_t> marks;
+    std::vector<uint8_t> drew;
+    int64_t nodes_expected = 0, edges_expected = 0, drawn_expected = 0;  // of a query
 };
 
 Scratch &scratch_of_thread() {
@@ -29,88 +38,124 @@ Scratch &scratch_of_thread() {
     return scratch;
 }
 
+// Searches one query after the other and appends their samples.
 class Search {
   public:
-    Search(const SampleRequest &request, Scratch &scratch)
-        : request_(request),
-          facts_(request.facts),
-          entities_(scratch.entities),
-          edges_(scratch.edges),
-          taken_(scratch.taken),
-          drawn_(scratch.drawn) {}
+    // `queries` is how many there will be.
+    Search(const SampleRequest &request, Scratch &scratch, int64_t queries, Neighbourhoods &found)
+        : request_(request), facts_(request.facts), scratch_(scratch), entities_(scratch.entities), found_(found) {
+        found_.node_begin = found_.edge_begin = {0};
+        const auto room = [&](int64_t expected) { return queries * (expected + expected / 8) + 1; };
+        found_.node.reserve(room(scratch.nodes_expected));
+        found_.slot.reserve(room(scratch.edges_expected));
+        found_.head.reserve(room(scratch.edges_expected));
+        found_.tail.reserve(room(scratch.edges_expected));
+    }
 
-    Neighbourhood run(const int32_t *start, int64_t count) {
-        begin_anew();
-        for (int64_t i = 0; i < count; ++i) found_.start.push_back(meet(start[i]));
+    // Writes the numbers of the entities that the query starts from.
+    void run(const int32_t *start, int64_t count, int32_t *number) {
+        nodes_begin_ = nodes_;
+        edges_begin_ = edges_;
+        entities_.reset(std::max(scratch_.nodes_expected, count));
+        scratch_.drawn_edges.reset(scratch_.drawn_expected);
+        scratch_.drew.clear();
+        meet_all(start, count, number);
         int64_t level_begin = 0;
         for (int64_t hop = 0; hop < request_.hops; ++hop) {
-            const int64_t level_end = static_cast<int64_t>(found_.node.size());
+            const int64_t level_end = nodes_ - nodes_begin_;
             if (level_begin == level_end) break;
+            scratch_.drew.resize(level_end);
             expanded_ = hop + 1 == request_.hops ? level_end : INT64_MAX;
-            expand_level(level_begin, level_end, 0);
-            expand_level(level_begin, level_end, 1);
+            expand_level<0>(level_begin, level_end, level_begin);
+            expand_level<1>(level_begin, level_end, level_end);
             level_begin = level_end;
         }
-        nodes_found_ = static_cast<int64_t>(found_.node.size());
-        return std::move(found_);
+        found_.node_begin.push_back(nodes_);
+        found_.edge_begin.push_back(edges_);
+        expect_as_many(scratch_.nodes_expected, nodes_ - nodes_begin_);
+        expect_as_many(scratch_.edges_expected, edges_ - edges_begin_);
+        expect_as_many(scratch_.drawn_expected, scratch_.drawn_edges.count());
     }
 
   private:
-    // Room for a sample as large as the one before.
-    void begin_anew() {
-        const size_t nodes = nodes_found_, edges = edges_found_;
-        found_ = {};
-        found_.node.reserve(nodes);
-        found_.slot.reserve(edges);
-        found_.head.reserve(edges);
-        found_.tail.reserve(edges);
-        entities_.clear();
-        edges_.clear();
-        edges_found_ = 0;
+    // As many as this query had, or nearly as many as the ones before it.
+    static void expect_as_many(int64_t &expected, int64_t had) { expected = std::max(had, expected - expected / 8); }
+
+    void meet_all(const int32_t *start, int64_t count, int32_t *number) {
+        entities_.make_room(count);
+        found_.node.grow(nodes_ + count + 1, nodes_);
+        int32_t *node = found_.node.data() + nodes_begin_;
+        for (int64_t i = 0; i < count; ++i) number[i] = entities_.number(start[i], node);
+        nodes_ = nodes_begin_ + entities_.count();
     }
 
-    int32_t meet(int32_t entity) {
-        const int32_t number = entities_.number(entity);
-        if (number == static_cast<int32_t>(found_.node.size())) found_.node.push_back(entity);
-        return number;
-    }
-
-    void expand_level(int64_t level_begin, int64_t level_end, int side) {
+    // Expands the entities of a level by their in-edges (side 0) or their out-edges (side 1). Those with a number below
+    // `before` have been expanded by the other side.
+    template <int side>
+    void expand_level(int64_t level_begin, int64_t level_end, int64_t before) {
         const int64_t *indptr = side == 0 ? facts_.indptr : facts_.out_indptr;
+        const auto entity_at = [&](int64_t i) { return found_.node[nodes_begin_ + i]; };
         for (int64_t i = level_begin; i < level_end; ++i) {
-            if (i + 2 * ahead < level_end) __builtin_prefetch(&indptr[found_.node[i + 2 * ahead]]);
-            if (i + ahead < level_end) prefetch_edge(indptr[found_.node[i + ahead]], side);
-            const int32_t entity = found_.node[i], number = static_cast<int32_t>(i);
+            if (i + 2 * ahead < level_end) __builtin_prefetch(&indptr[entity_at(i + 2 * ahead)]);
+            if (i + ahead < level_end) prefetch_row<side>(indptr + entity_at(i + ahead));
+            const int32_t entity = entity_at(i), number = static_cast<int32_t>(i);
             const int64_t begin = indptr[entity], degree = indptr[entity + 1] - begin;
             if (begin < 0 || degree < 0 || begin + degree > facts_.edges) throw_damaged("a row begins nowhere");
-            const int64_t most = request_.neighbours == 0 ? degree : request_.neighbours;
-            if (degree <= most) {
-                for (int64_t edge = begin; edge < begin + degree; ++edge) follow(number, edge, side);
+            if (request_.neighbours == 0 || degree <= request_.neighbours) {
+                for (int64_t edge = begin; edge < begin + degree; ++edge) follow<side>(number, edge, before, false);
                 continue;
             }
-            draw(degree, most, draw_key(request_.seed, entity, side));
-            for (int64_t i_drawn = 0; i_drawn < most; ++i_drawn) {
-                if (i_drawn + ahead < most) prefetch_edge(begin + drawn_[i_drawn + ahead], side);
-                follow(number, begin + drawn_[i_drawn], side);
-            }
+            scratch_.drew[i] |= 1 << side;
+            draw<side>(begin, degree, request_.neighbours, draw_key(request_.seed, entity, side));
+            for (const int64_t edge : scratch_.drawn) follow<side>(number, edge, before, true);
         }
-        while (waiting_first_ < waiting_last_) take(waiting_[waiting_first_++ % ahead], side);
+        take_all<side>(before);
     }
 
-    // So many different positions of 0 .. degree - 1.
-    void draw(int64_t degree, int64_t most, uint64_t key) {
-        taken_.clear();
-        drawn_.clear();
+    // So many different edges of those that begin somewhere, all asked for.
+    template <int side>
+    void draw(int64_t begin, int64_t degree, int64_t most, uint64_t key) {
+        if (degree <= few_bits) {
+            scratch_.marks.assign((degree + 63) / 64, 0);
+            uint64_t *marks = scratch_.marks.data();
+            draw<side>(begin, degree, most, key, [=](int64_t position) {
+                const uint64_t bit = uint64_t{1} << (position % 64);
+                const bool is_new = !(marks[position / 64] & bit);
+                marks[position / 64] |= bit;
+                return is_new;
+            });
+        } else {
+            scratch_.taken.reset(most);
+            draw<side>(begin, degree, most, key, [&](int64_t position) { return scratch_.taken.insert(position); });
+        }
+    }
+
+    template <int side, class Take>
+    void draw(int64_t begin, int64_t degree, int64_t most, uint64_t key, const Take &take) {
+        scratch_.drawn.resize(most);
+        int64_t *drawn = scratch_.drawn.data();
         for (int64_t last = degree - most; last < degree; ++last) {
-            const int64_t number = static_cast<int64_t>(draw_number(key, last));
-            const int32_t count = taken_.count();
-            const bool is_new = taken_.number(number) == count;
-            if (!is_new) taken_.number(last);
-            drawn_.push_back(is_new ? number : last);
+            int64_t position = static_cast<int64_t>(draw_number(key, last));
+            if (!take(position)) take(position = last);
+            prefetch_edge<side>(begin + position);
+            *drawn++ = begin + position;
         }
     }
 
-    void prefetch_edge(int64_t edge, int side) const {
+    // The first edges of a row.
+    template <int side>
+    void prefetch_row(const int64_t *row) const {
+        const int64_t begin = row[0], end = std::min(row[1], begin + fetched);
+        for (int64_t edge = begin; edge < end; edge += cache_line / int64_t{sizeof(int32_t)})
+            __builtin_prefetch((side == 0 ? facts_.source : facts_.target) + edge);
+        if (side == 1)
+            for (int64_t edge = begin; edge < end; edge += cache_line / int64_t{sizeof(int64_t)})
+                __builtin_prefetch(facts_.out_slot + edge);
+        if (end > begin) prefetch_edge<side>(end - 1);
+    }
+
+    template <int side>
+    void prefetch_edge(int64_t edge) const {
         __builtin_prefetch((side == 0 ? facts_.source : facts_.target) + edge);
         if (side == 1) __builtin_prefetch(facts_.out_slot + edge);
     }
@@ -118,58 +163,116 @@ class Search {
     struct Step {
         int64_t edge;
         int32_t number, neighbour;
+        bool drawn;
     };
 
-    // Ask for the neighbour's place in the table of entities, and take the edge that was asked for some time ago.
-    void follow(int32_t number, int64_t edge, int side) {
+    // Ask for the neighbour's place in the table of entities. Edges are taken some at a time.
+    template <int side>
+    void follow(int32_t number, int64_t edge, int64_t before, bool drawn) {
+        if (waiting_ == together) take_all<side>(before);
         const int32_t neighbour = side == 0 ? facts_.source[edge] : facts_.target[edge];
         entities_.prefetch(neighbour);
-        if (waiting_last_ - waiting_first_ == ahead) take(waiting_[waiting_first_++ % ahead], side);
-        waiting_[waiting_last_++ % ahead] = {edge, number, neighbour};
+        steps_[waiting_++] = {edge, number, neighbour, drawn};
     }
 
-    void take(const Step &step, int side) {
-        const int64_t slot = side == 0 ? step.edge : facts_.out_slot[step.edge];
-        if (step.neighbour < 0 || step.neighbour >= facts_.nodes || slot < 0 || slot >= facts_.edges)
-            throw_damaged("an edge leads nowhere");
-        const int32_t other = meet(step.neighbour);
-        // Both ends may draw an edge. One whose other end is not expanded cannot come a second time.
-        if (other < expanded_) {
-            const int32_t count = edges_.count();
-            if (edges_.number(slot) != count) return;
+    template <int side>
+    void take_all(int64_t before) {
+        entities_.make_room(waiting_);
+        found_.node.grow(nodes_ + waiting_ + 1, nodes_);
+        if (edges_ + waiting_ + 1 > found_.slot.size()) {
+            found_.slot.grow(edges_ + waiting_ + 1, edges_);
+            found_.head.grow(edges_ + waiting_ + 1, edges_);
+            found_.tail.grow(edges_ + waiting_ + 1, edges_);
         }
-        if (++edges_found_ == INT32_MAX) throw std::length_error("the sample of one query has 2^31 - 1 edges");
-        found_.slot.push_back(slot);
-        found_.head.push_back(side == 0 ? other : step.number);
-        found_.tail.push_back(side == 0 ? step.number : other);
+        int32_t *node = found_.node.data() + nodes_begin_;
+        int64_t *slots = found_.slot.data() + edges_;
+        int32_t *near = (side == 0 ? found_.tail : found_.head).data() + edges_;
+        int32_t *far = (side == 0 ? found_.head : found_.tail).data() + edges_;
+        const uint8_t *drew = scratch_.drew.data();
+        int64_t taken = 0;
+        bool fits = true;
+        for (int64_t i = 0; i < waiting_; ++i) {
+            const Step &step = steps_[i];
+            const int64_t slot = side == 0 ? step.edge : facts_.out_slot[step.edge];
+            fits &= step.neighbour >= 0 && step.neighbour < facts_.nodes && slot >= 0 && slot < facts_.edges;
+            const int32_t other = entities_.number(step.neighbour, node);
+            // An edge may come from both of its ends. Where the other end took all of its edges, it took this one.
+            if (other < before && (!(drew[other] >> (1 - side) & 1) || scratch_.drawn_edges.contains(slot))) continue;
+            if (step.drawn && other < expanded_) scratch_.drawn_edges.insert(slot);
+            slots[taken] = slot;
+            near[taken] = step.number;
+            far[taken] = other;
+            ++taken;
+        }
+        if (!fits) throw_damaged("an edge leads nowhere");
+        edges_ += taken;
+        nodes_ = nodes_begin_ + entities_.count();
+        waiting_ = 0;
+        if (edges_ - edges_begin_ > INT32_MAX - together)
+            throw std::length_error("the sample of one query has 2^31 - 1 edges");
     }
 
     const SampleRequest &request_;
     const FactRows &facts_;
-    NumberTable<int32_t> &entities_;
-    NumberTable<int64_t> &edges_, &taken_;
-    std::vector<int64_t> &drawn_;
-    int64_t expanded_ = 0;  // entities with a lower number have been expanded at the end
-    int64_t nodes_found_ = 0, edges_found_ = 0;
-    Step waiting_[ahead];
-    uint64_t waiting_first_ = 0, waiting_last_ = 0;
-    Neighbourhood found_;
+    Scratch &scratch_;
+    NumberTable &entities_;
+    Neighbourhoods &found_;
+    int64_t nodes_ = 0, edges_ = 0;              // found, of all queries
+    int64_t nodes_begin_ = 0, edges_begin_ = 0;  // of this query
+    int64_t expanded_ = 0;                       // entities with a lower number will have been expanded at the end
+    Step steps_[together];
+    int64_t waiting_ = 0;
 };
+
+// Query i is the i / n-th of the i % n-th of n parts.
+Neighbourhoods joined(const std::vector<Neighbourhoods> &parts, int64_t queries) {
+    Neighbourhoods all;
+    all.node_begin = all.edge_begin = {0};
+    const auto part_of = [&](int64_t query) -> const Neighbourhoods & { return parts[query % parts.size()]; };
+    const auto length = [&](const std::vector<int64_t> &begin, int64_t query) {
+        return begin[query / parts.size() + 1] - begin[query / parts.size()];
+    };
+    for (int64_t query = 0; query < queries; ++query) {
+        all.node_begin.push_back(all.node_begin.back() + length(part_of(query).node_begin, query));
+        all.edge_begin.push_back(all.edge_begin.back() + length(part_of(query).edge_begin, query));
+    }
+    all.node.reserve(all.node_begin.back());
+    all.slot.reserve(all.edge_begin.back());
+    all.head.reserve(all.edge_begin.back());
+    all.tail.reserve(all.edge_begin.back());
+    for (int64_t query = 0; query < queries; ++query) {
+        const Neighbourhoods &part = part_of(query);
+        const auto copy = [&](const auto &from, auto &to, const auto &begin, const auto &to_begin) {
+            std::copy_n(from.data() + begin[query / parts.size()], length(begin, query), to.data() + to_begin[query]);
+        };
+        copy(part.node, all.node, part.node_begin, all.node_begin);
+        copy(part.slot, all.slot, part.edge_begin, all.edge_begin);
+        copy(part.head, all.head, part.edge_begin, all.edge_begin);
+        copy(part.tail, all.tail, part.edge_begin, all.edge_begin);
+    }
+    return all;
+}
 
 }  // namespace
 
-std::vector<Neighbourhood> sample_neighbourhoods(const SampleRequest &request) {
-    std::vector<Neighbourhood> found(request.queries);
+Neighbourhoods sample_neighbourhoods(const SampleRequest &request) {
     const int threads = static_cast<int>(std::clamp<int64_t>(request.queries, 1, request.threads));
+    std::vector<Neighbourhoods> parts(threads);
+    std::vector<int32_t> start;
+    start.reserve(request.begin[request.queries] + 1);  // an array must be somewhere, though it is empty
+    start.resize(request.begin[request.queries]);
     // Each thread takes every so many-th query: what it finds does not depend on which thread that is.
     parallel(threads, [&](int thread) {
-        Search search(request, scratch_of_thread());
+        const int64_t queries = (request.queries + threads - 1 - thread) / threads;
+        Search search(request, scratch_of_thread(), queries, parts[thread]);
         for (int64_t query = thread; query < request.queries; query += threads) {
             const int64_t begin = request.begin[query];
-            found[query] = search.run(request.start + begin, request.begin[query + 1] - begin);
+            search.run(request.start + begin, request.begin[query + 1] - begin, start.data() + begin);
         }
     });
-    return found;
+    Neighbourhoods all = threads == 1 ? std::move(parts[0]) : joined(parts, request.queries);
+    all.start = std::move(start);
+    return all;
 }
 
 }  // namespace nbfnet

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/aligned_array.hpp"
+
 namespace nbfnet {
 
 // The facts by tail, and by head: out-edge i of the transpose stands in slot out_slot[i].
@@ -28,15 +30,15 @@ struct SampleRequest {
     int threads;
 };
 
-// The sample of one query. Entities are numbered in the order they are met.
-struct Neighbourhood {
-    std::vector<int32_t> node;   // (node,) as the graph numbers it
-    std::vector<int32_t> start;  // the numbers of the entities it starts from
-    std::vector<int64_t> slot;   // (edge,) each once
-    std::vector<int32_t> head;   // (edge,) by number
-    std::vector<int32_t> tail;   // (edge,) by number
+// The samples of some queries, end to end. Entities of a query are numbered in the order they are met.
+struct Neighbourhoods {
+    std::vector<int64_t> node_begin, edge_begin;  // (query + 1,)
+    AlignedArray<int32_t> node;                   // (node,) as the graph numbers it
+    AlignedArray<int64_t> slot;                   // (edge,) each once for a query
+    AlignedArray<int32_t> head, tail;             // (edge,) by number
+    std::vector<int32_t> start;                   // the numbers of the entities that the queries start from
 };
 
-std::vector<Neighbourhood> sample_neighbourhoods(const SampleRequest &request);
+Neighbourhoods sample_neighbourhoods(const SampleRequest &request);
 
 }  // namespace nbfnet

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -15,11 +16,13 @@ from nbfnet.graph import conversion, fact_rows
 from nbfnet.graph.conversion import convert
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.loading import load, open_source
-from nbfnet.graph.reading import triplet_table
+from nbfnet.graph.reading import mapped_index, name_numbers, triplet_table
 from nbfnet.graph.store import read_store, write_store
 from nbfnet.graph.workspace import current_workspace, workspace
+from nbfnet.native import native
 
 MEMORY = 256 << 20
+needs_extension = pytest.mark.skipif(native is None, reason="there is no compiled extension")
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +30,7 @@ def small_pieces(monkeypatch):
     """So that a small graph takes many chunks and passes."""
     monkeypatch.setattr(fact_rows, "_CHUNK", 13)
     monkeypatch.setattr(fact_rows, "_BYTES_PER_FACT", MEMORY // 60)
-    monkeypatch.setattr(triplet_table, "_CHUNK", 11)
+    monkeypatch.setattr(mapped_index, "_CHUNK", 11)
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
@@ -60,11 +63,34 @@ def write_sources(folder: Path) -> dict[str, Path]:
         place.mkdir()
         for part in parts:
             (place / f"{part}.txt").write_text((split / f"{part}.txt").read_text())
-    return {"split": split, "weighted": weighted, "pairs": pairs, "inductive": inductive}
+    parquet = folder / "parquet"
+    parquet.mkdir()
+    columns = "head: r[1], relation: r[2], tail: r[3], weight: r[4]"
+    for part, chosen in (("train", rows[:160]), ("valid", rows[160:180]), ("test", rows[180:])):
+        # Names with spaces around them, and numbers as weights.
+        listed = [[f" {h}" if i % 7 == 0 else h, r, t, str(w)] for i, (h, r, t, w) in enumerate(chosen)]
+        query = f"SELECT unnest({{{columns}}}) FROM (SELECT unnest(?) AS r)"
+        file = parquet / f"{part}.parquet"
+        duckdb.connect().execute(f"COPY ({query}) TO '{file}' (FORMAT parquet, ROW_GROUP_SIZE 2048)", [listed])
+    unnamed = folder / "unnamed.parquet"  # its relation stands first, and nothing says so
+    query = "SELECT r[2] AS a, r[1] AS b, r[3] AS c FROM (SELECT unnest(?) AS r)"
+    listed = [[h, r, t] for h, r, t, _ in rows]
+    duckdb.connect().execute(f"COPY ({query}) TO '{unnamed}' (FORMAT parquet)", [listed])
+    return {
+        "split": split,
+        "weighted": weighted,
+        "pairs": pairs,
+        "inductive": inductive,
+        "parquet": parquet,
+        "unnamed": unnamed,
+    }
 
 
-@pytest.mark.parametrize("kind", ["split", "weighted", "pairs", "inductive"])
-def test_it_writes_what_reading_at_once_would_write(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_extension), False])
+@pytest.mark.parametrize("kind", ["split", "weighted", "pairs", "inductive", "parquet", "unnamed"])
+def test_it_writes_what_reading_at_once_would_write(kind: str, compiled: bool, tmp_path: Path, monkeypatch) -> None:
+    if not compiled:
+        monkeypatch.setattr(name_numbers, "native", None)
     source = write_sources(tmp_path / "sources")[kind]
     options = {"test_graph": tmp_path / "sources" / "v1_ind"} if kind == "inductive" else {}
     write_store(load(source, **options), tmp_path / "whole")
@@ -75,14 +101,53 @@ def test_it_writes_what_reading_at_once_would_write(kind: str, tmp_path: Path) -
     assert current_workspace() is None
 
 
-def test_findings_are_those_of_reading_at_once(tmp_path: Path) -> None:
-    source = write_sources(tmp_path / "sources")["weighted"]
+@pytest.mark.parametrize("kind", ["weighted", "parquet", "unnamed"])
+def test_findings_are_those_of_reading_at_once(kind: str, tmp_path: Path) -> None:
+    source = write_sources(tmp_path / "sources")[kind]
     (tmp_path / "work").mkdir()
     with workspace(tmp_path / "work" / "here", MEMORY):
         inside = open_source(source)
-    assert inside.findings == open_source(source).findings
+    outside = open_source(source)
+    if isinstance(inside, Dataset) and isinstance(outside, Dataset):
+        inside, outside = inside.train, outside.train
+    assert inside.findings == outside.findings
+    assert inside.findings
     assert isinstance(inside.triplets.head, np.memmap)
     assert isinstance(inside.entities.names.text, np.memmap)
+
+
+def test_bad_rows_of_a_parquet_file_are_named_or_left_out(tmp_path: Path) -> None:
+    source, rows = tmp_path / "facts.parquet", "('a', 'r', 'b'), ('c ', 'r', NULL), ('b', 's', 'c'), (' ', 'r', 'a')"
+    duckdb.connect().execute(f"COPY (FROM (VALUES {rows}) t(head, relation, tail)) TO '{source}' (FORMAT parquet)")
+    with pytest.raises(GraphFormatError, match="row 2: a name is empty"):
+        convert(lambda: open_source(source), tmp_path / "store", memory=MEMORY, no_split=True)
+    made = convert(lambda: open_source(source, skip_bad_lines=True), tmp_path / "store", memory=MEMORY, no_split=True)
+    assert (made.train, made.skipped_lines) == (2, 2)
+    graph = read_store(tmp_path / "store").train
+    assert (list(graph.entities), list(graph.relations)) == (["a", "b", "c"], ["r", "s"])
+    assert (graph.triplets.head.tolist(), graph.triplets.tail.tolist()) == ([0, 1], [1, 2])
+
+
+def test_the_rows_of_a_parquet_file_are_not_copied(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources")
+
+    def scratch_of(kind: str) -> set[str]:
+        with workspace(tmp_path / kind, MEMORY):
+            open_source(sources[kind])
+            return {file.suffix for file in (tmp_path / kind).iterdir()}
+
+    assert scratch_of("parquet") == {".bin"}
+    assert scratch_of("split") == {".bin", ".parquet"}
+
+
+def test_names_that_do_not_fit_into_the_limit_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "facts.parquet"
+    names = "repeat('a', 400) || i AS head, 'r' AS relation, repeat('b', 400) || i AS tail"
+    rows = f"SELECT {names} FROM range(400000) t(i)"
+    duckdb.connect().execute(f"COPY ({rows}) TO '{source}' (FORMAT parquet, ROW_GROUP_SIZE 2048)")
+    with pytest.raises(NotEnoughMemoryError, match=r"names take .* of memory, and 256\.0 MB may be used"):
+        convert(lambda: open_source(source), tmp_path / "store", memory=MEMORY)
+    assert {path.name for path in tmp_path.iterdir()} == {"facts.parquet"}
 
 
 def test_every_fact_may_be_kept_for_training(tmp_path: Path) -> None:

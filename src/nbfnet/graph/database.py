@@ -107,19 +107,25 @@ def execute(
         raise
     try:
         running.raise_error()
-    except duckdb.OutOfMemoryException as error:
-        what = f"there is not enough memory for this graph ({str(error).splitlines()[0]})"
-        remedy = f"free memory, or room in {tempfile.gettempdir()} (TMPDIR names another place)"
-        if current_workspace() is not None:
-            remedy = "raise --memory-limit, or make room where the store is written"
-        raise GraphFormatError(what, remedy=remedy) from None
     except duckdb.Error as error:
-        here = current_workspace()
-        if here is not None and any(sign in str(error) for sign in _FULL):
-            # Of the operating system, as any other file would give it: the draft of the store is there.
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(here.folder)) from None
+        if (known := shortage(error)) is not None:
+            raise known from None
         raise
     return connection
+
+
+def shortage(error: Exception) -> Exception | None:
+    """What is to be said of an error of DuckDB's that is about memory or the disk, and not about the query."""
+    here, what = current_workspace(), str(error)
+    if isinstance(error, duckdb.OutOfMemoryException) or what.startswith("Out of Memory"):
+        remedy = f"free memory, or room in {tempfile.gettempdir()} (TMPDIR names another place)"
+        if here is not None:
+            remedy = "raise --memory-limit, or make room where the store is written"
+        return GraphFormatError(f"there is not enough memory for this graph ({what.splitlines()[0]})", remedy=remedy)
+    if here is not None and any(sign in what for sign in _FULL):
+        # Of the operating system, as any other file would give it: the draft of the store is there.
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(here.folder))
+    return None
 
 
 class _Query:

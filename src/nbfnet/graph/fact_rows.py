@@ -6,7 +6,7 @@ sorts them. So every file is read and written in order, and nothing but the fact
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from nbfnet.graph.relational_csr import sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.graph.workspace import release_pages
 
 _CHUNK = 1 << 22  # facts that are read at once
 _BYTES_PER_FACT = 64  # of a pass: its columns, their order, and both sorted
@@ -28,6 +29,7 @@ def row_begins(key: Int32, num_rows: int) -> Int64:
         chunk = np.asarray(key[start : start + _CHUNK])
         low, high = int(chunk.min()), int(chunk.max()) + 1
         begin[low + 1 : high + 1] += np.bincount(chunk - low, minlength=high - low)
+        release_pages(key)
     return np.cumsum(begin, out=begin)
 
 
@@ -42,7 +44,7 @@ def in_rows(facts: Triplets, begin: Int64, memory: int) -> Iterator[Columns]:
         return columns if facts.weight is None else {**columns, "weight": facts.weight[part]}
 
     for rows in _passes(begin, memory):
-        yield from _sorted_rows(lambda part: facts.tail[part], read, len(facts), rows)
+        yield from _sorted_rows(facts.tail, read, rows, facts.head, facts.relation, facts.weight)
 
 
 def out_rows(head: Int32, in_begin: Int64, begin: Int64, memory: int) -> Iterator[Columns]:
@@ -58,7 +60,7 @@ def out_rows(head: Int32, in_begin: Int64, begin: Int64, memory: int) -> Iterato
         return {"tail": np.repeat(np.arange(low, high + 1, dtype=np.int32), slots_of), "slot": _numbers(part)}
 
     for rows in _passes(begin, memory):
-        yield from _sorted_rows(lambda part: head[part], read, len(head), rows)
+        yield from _sorted_rows(head, read, rows)
 
 
 def _passes(begin: Int64, memory: int) -> Iterator[tuple[int, int]]:
@@ -71,18 +73,24 @@ def _passes(begin: Int64, memory: int) -> Iterator[tuple[int, int]]:
         row = end
 
 
-def _sorted_rows(key_of: Any, read: Any, count: int, rows: tuple[int, int]) -> Iterator[Columns]:
+def _sorted_rows(
+    keys_of_facts: Int32,
+    read: Callable[[slice], Columns],
+    rows: tuple[int, int],
+    *read_arrays: npt.NDArray[Any] | None,
+) -> Iterator[Columns]:
     """The columns of the facts whose key is in a range of rows, sorted by it."""
     first, last = rows
-    keys, parts = [], []
+    count, keys, parts = len(keys_of_facts), [], []
     for start in range(0, count, _CHUNK):
         part = slice(start, min(start + _CHUNK, count))
-        key = np.asarray(key_of(part))
+        key = np.asarray(keys_of_facts[part])
         kept = (key >= first) & (key < last)
         if kept.any():
             whole = bool(kept.all())
             keys.append(key if whole else key[kept])
             parts.append({name: column if whole else column[kept] for name, column in read(part).items()})
+        release_pages(keys_of_facts, *read_arrays)
     if keys:
         _, order = sort_by_key(np.concatenate(keys) - np.int32(first), last - first)
         yield {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}

@@ -12,6 +12,7 @@ from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.packed_names import NumberedNames
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.graph.workspace import release_pages
 
 
 def fingerprint(dataset: Dataset) -> str:
@@ -23,6 +24,7 @@ def fingerprint(dataset: Dataset) -> str:
     def add(array: npt.NDArray[Any]) -> None:
         digest.update(f"{array.dtype} {array.shape} ".encode())
         digest.update(np.ascontiguousarray(array).data)
+        release_pages(array)
 
     def add_names(names: Vocabulary) -> None:
         if isinstance(names.names, NumberedNames):

@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from nbfnet.graph.workspace import release_pages
 from nbfnet.regular_files import is_special
 
 MANIFEST = "store.json"
@@ -29,6 +30,7 @@ class StoreFiles:
     def save(self, name: str, array: npt.NDArray[Any]) -> None:
         """One array."""
         self._write(name, lambda stream: np.lib.format.write_array(stream, np.asanyarray(array), allow_pickle=False))
+        release_pages(array)
 
     def save_columns(
         self, place: str, columns: dict[str, type[np.generic]], length: int, parts: Iterator[dict[str, Any]]

@@ -81,7 +81,7 @@ def settle_header(table: TripletTable, part: str) -> bool:
     taken = odd or (titled and not shared)
     announce_header(table, part, in_order, taken, "important" if titled or others >= _TINY else "note")
     if taken:
-        execute(table.connection, "DELETE FROM triplet WHERE rowid = ?", [first])
+        table.rows.remove(part, f"rowid = {first}")
     return taken
 
 

@@ -18,14 +18,14 @@ _SQL_BLANKS = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
 def strip_names(table: TripletTable, part: str) -> tuple[int, list[int]]:
     """Take spaces off the names of a part; returns how many rows had some, and the first few of them."""
     roles = ("head", "relation", "tail") if "relation" in table.columns[part] else ("head", "tail")
-    stray = f"part = ? AND ({' OR '.join(_has_stray(role) for role in roles)})"
-    [(count,)] = execute(table.connection, f"SELECT count(*) FROM triplet WHERE {stray}", [part]).fetchall()
+    stray = " OR ".join(_has_stray(role) for role in roles)
+    found = f"FROM triplet WHERE part = ? AND ({stray})"
+    [(count,)] = execute(table.connection, f"SELECT count(*) {found}", [part]).fetchall()
     if not count:
         return 0, []
-    query = f"SELECT rowid FROM triplet WHERE {stray} ORDER BY rowid LIMIT {FEW}"
+    query = f"SELECT rowid {found} ORDER BY rowid LIMIT {FEW}"
     first = [row for (row,) in execute(table.connection, query, [part]).fetchall()]
-    trimmed = ", ".join(f"{role} = trim({role}, {_SQL_BLANKS})" for role in roles)
-    execute(table.connection, f"UPDATE triplet SET {trimmed} WHERE {stray}", [part])
+    table.rows.replace(part, {role: f"trim({role}, {_SQL_BLANKS})" for role in roles}, stray)
     return count, first
 
 

@@ -176,12 +176,21 @@ def plain_name(path: Path) -> Iterator[str]:
     cannot take what is not UTF-8.
     """
     with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
-        link = Path(folder) / "edges"
-        try:
-            link.symlink_to(path.resolve())
-        except OSError:  # Windows lets only some users make links
-            link = path.resolve()
-        yield str(link)
+        yield _link(path, Path(folder))
+
+
+def linked(path: Path) -> str:
+    """The same for as long as this process runs."""
+    return _link(path, Path(tempfile.mkdtemp(dir=private_folder())))
+
+
+def _link(path: Path, folder: Path) -> str:
+    link = folder / "edges"
+    try:
+        link.symlink_to(path.resolve())
+    except OSError:  # Windows lets only some users make links
+        link = path.resolve()
+    return str(link)
 
 
 def is_utf8(text: str) -> bool:

@@ -43,7 +43,7 @@ def read_parquet(
             while roles is not None:
                 cells = ", ".join(_cell(name, role) for name, role in zip(names, roles, strict=True) if role != SKIPPED)
                 table.begin(part, roles, Origin(str(path)))
-                table.insert(part, f"(SELECT {cells} FROM read_parquet(?, hive_partitioning=false))", [file])
+                table.insert_parquet(part, cells, file)
                 roles = None if columns or columns_by_name(names) else find_roles(table, part)
     except duckdb.Error as error:
         reason = str(error).splitlines()[0].replace(file, str(path))

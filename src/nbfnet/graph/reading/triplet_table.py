@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,17 @@ import numpy.typing as npt
 from nbfnet.errors import GraphFormatError
 from nbfnet.graph.database import connect, execute
 from nbfnet.graph.graph import Kind
-from nbfnet.graph.name_index import sort_names
-from nbfnet.graph.packed_names import PackedNames
 from nbfnet.graph.reading.columns import ROLES, SKIPPED, Columns
 from nbfnet.graph.reading.findings import Finding, Origin, Severity, counted
+from nbfnet.graph.reading.mapped_index import Part, index_in
+from nbfnet.graph.reading.named_rows import Cells, FileRows, NamedRows, TableRows
 from nbfnet.graph.reading.names import find_similar_names, strip_names
 from nbfnet.graph.reading.repeated import find_directions, find_repeated
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
-from nbfnet.graph.workspace import Workspace, current_workspace
+from nbfnet.graph.workspace import current_workspace
 from nbfnet.progress import stage
 
-_CHUNK = 1 << 20  # rows that are fetched at once within a workspace
 _BYTES_TO_COMPARE = 48  # for each triplet, to find those that are listed twice
 EDGE = "edge"  # the one relation of a homogeneous graph
 
@@ -51,8 +49,8 @@ class TripletTable:
 
     def __init__(self) -> None:
         self.connection, self._workspace = connect(), current_workspace()
-        self.connection.execute(
-            "CREATE TABLE triplet (part VARCHAR, head VARCHAR, relation VARCHAR, tail VARCHAR, weight DOUBLE)"
+        self.rows: NamedRows = (
+            TableRows(self.connection) if self._workspace is None else FileRows(self.connection, self._workspace)
         )
         self.columns: dict[str, Columns] = {}  # of each part
         self.origins: dict[str, Origin] = {}  # of each part
@@ -71,18 +69,25 @@ class TripletTable:
                 file=origin.file,
                 remedy="give every part of a graph the same columns",
             )
-        execute(self.connection, "DELETE FROM triplet WHERE part = ?", [part])  # what was read with other columns
+        self.rows.clear(part)
         self.columns[part], self.origins[part] = columns, origin
 
     def insert(self, part: str, relation_of: str, parameters: Iterable[object] = ()) -> None:
         """Fill a part with the rows of a SQL relation that has a text column for each role; names are stripped."""
-        columns = self.columns[part]
-        relation = "relation" if "relation" in columns else f"'{EDGE}'"
-        weight = "TRY_CAST(weight AS DOUBLE)" if "weight" in columns else "1.0"
-        query = f"INSERT INTO triplet SELECT '{part}', head, {relation}, tail, {weight} FROM {relation_of}"
-        self.run(f"reading {part}", query, parameters)
-        self.first_row[part] = self._value("SELECT coalesce(min(rowid), 0) FROM triplet WHERE part = ?", part)
+        self.first_row[part] = self.rows.add(part, self._cells(part), relation_of, parameters, self.run)
         self._stray[part] = strip_names(self, part)
+
+    def insert_parquet(self, part: str, columns: str, file: str) -> None:
+        """Fill a part with columns of a Parquet file, SQL that has a text column for each role; names are stripped."""
+        self.first_row[part] = self.rows.add_parquet(part, self._cells(part), columns, file, self.run)
+        self._stray[part] = strip_names(self, part)
+
+    def _cells(self, part: str) -> Cells:
+        columns = self.columns[part]
+        return Cells(
+            relation="relation" if "relation" in columns else f"'{EDGE}'",
+            weight="TRY_CAST(weight AS DOUBLE)" if "weight" in columns else "1.0",
+        )
 
     def insert_columns(self, part: str, arrays: Iterable[npt.NDArray[Any]]) -> None:
         """Fill a part with rows given as one array for each column; names that are not text are written as text."""
@@ -96,7 +101,7 @@ class TripletTable:
     def drop_bad_rows(self, part: str) -> None:
         """Leave bad rows out and count them."""
         before = self.count(part)
-        execute(self.connection, f"DELETE FROM triplet WHERE part = ? AND ({BAD_ROW})", [part])
+        self.rows.remove(part, BAD_ROW)
         self.skipped += before - self.count(part)
 
     def bad_rows(self, part: str, limit: int) -> list[int]:
@@ -127,21 +132,19 @@ class TripletTable:
         entity: its triplets with an entity that no other part has are left out. Edges without a relation make an
         undirected graph, or, if ``directed``, facts of the one relation 'edge'.
         """
-        self.run("naming entities", _NUMBER_ENTITIES, [unnamed])
-        self.run("naming relations", _NUMBER_RELATIONS)
         has_relations = "relation" in next(iter(self.columns.values()))
         kind: Kind = "knowledge" if has_relations or directed else "homogeneous"
-        with stage("gathering names"):
-            relations = Vocabulary.of(self._names("relation"), role="relation")
-            if self._workspace is None:
-                entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
-            else:
-                entities = self._mapped_entities(self._workspace, extra_entities)
-        parts = {part: self._fetch(part) for part in self.columns}
+        if self._workspace is None:
+            entities, relations, parts = self._index(extra_entities, unnamed)
+            few_names = True
+        else:
+            found = index_in(self._workspace, self.connection, self._parts(unnamed), extra_entities)
+            entities, relations, parts, few_names = found.entities, found.relations, found.parts, found.has_entity_table
         with stage("checking"):
             for part, (count, rows) in self._stray.items():
                 self._report_stray(part, count, rows)
-            find_similar_names(self, "entity")
+            if few_names:
+                find_similar_names(self, "entity")
             if has_relations:
                 find_similar_names(self, "relation")
             for part, triplets in parts.items():
@@ -172,36 +175,23 @@ class TripletTable:
         """Whether triplets can be compared with each other within the memory of the workspace."""
         return self._workspace is None or _BYTES_TO_COMPARE * len(triplets) <= self._workspace.memory // 3
 
-    def _mapped_entities(self, here: Workspace, extra: Iterable[str]) -> Vocabulary:
-        """The entities' names in mapped files, with their sorted index."""
-        named = _map_names(here, self._chunks("entity", "name"), [])
-        known = Vocabulary(named)
-        more = [name for name in dict.fromkeys(extra) if name not in known]
-        return Vocabulary(_map_names(here, self._chunks("entity", "name"), more)) if more else known
+    def _parts(self, unnamed: str | None) -> list[Part]:
+        return [
+            Part(part, self.count(part), "weight" in columns, part != unnamed) for part, columns in self.columns.items()
+        ]
 
-    def _chunks(self, table: str, columns: str) -> Iterator[dict[str, Any]]:
-        """The rows of a table in order, some at a time: DuckDB gives a whole result at once."""
-        count = self._value(f"SELECT count(*) FROM {table}")
-        for begin in range(0, count, _CHUNK):
-            query = f"SELECT {columns} FROM {table} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
-            yield execute(self.connection, query, [begin, begin + _CHUNK - 1]).fetchnumpy()
-
-    def _fetch_mapped(self, part: str, here: Workspace) -> Triplets:
-        self.run(f"indexing {part}", f"CREATE OR REPLACE TABLE numbered AS {_FETCH_IDS}", [part])
-        with stage(f"writing {part}"):
-            head, relation, tail = (
-                here.map_array(np.int32, (rows[role] for rows in self._chunks("numbered", role)))
-                for role in ("head", "relation", "tail")
-            )
-            weight = None
-            if "weight" in self.columns[part]:
-                weight = here.map_array(np.float64, (rows["weight"] for rows in self._chunks("numbered", "weight")))
-        execute(self.connection, "DROP TABLE numbered")
-        return Triplets(head, relation, tail, weight)
+    def _index(
+        self, extra_entities: Iterable[str], unnamed: str | None
+    ) -> tuple[Vocabulary, Vocabulary, dict[str, Triplets]]:
+        """Entities, relations and triplets of each part, in memory."""
+        self.run("naming entities", _NUMBER_ENTITIES, [unnamed])
+        self.run("naming relations", _NUMBER_RELATIONS)
+        with stage("gathering names"):
+            relations = Vocabulary.of(self._names("relation"), role="relation")
+            entities = Vocabulary.of(dict.fromkeys([*self._names("entity"), *extra_entities]))
+        return entities, relations, {part: self._fetch(part) for part in self.columns}
 
     def _fetch(self, part: str) -> Triplets:
-        if self._workspace is not None:
-            return self._fetch_mapped(part, self._workspace)
         self.run(f"indexing {part}", _FETCH_IDS, [part])
         columns = self.connection.fetchnumpy()
         head, relation, tail, weight = (np.asarray(columns[role]) for role in ROLES)
@@ -216,23 +206,6 @@ class TripletTable:
         # All rows, though there is one: a result that was not read to its end keeps the connection busy.
         rows = execute(self.connection, query, parameters).fetchall()
         return int(rows[0][0])
-
-
-def _map_names(here: Workspace, chunks: Iterable[dict[str, Any]], more: list[str]) -> PackedNames:
-    """Names in mapped files: those of some chunks of a column, then more."""
-    lengths: list[npt.NDArray[np.int64]] = []
-
-    def encoded() -> Iterator[npt.NDArray[np.uint8]]:
-        for names in chain((rows["name"].tolist() for rows in chunks), [more]):
-            packed = PackedNames.pack(names)
-            lengths.append(np.diff(packed.offsets))
-            yield packed.text
-
-    text = here.map_array(np.uint8, encoded())
-    offsets = np.zeros(1 + sum(map(len, lengths)), dtype=np.int64)
-    np.cumsum(np.concatenate(lengths), out=offsets[1:])
-    names = PackedNames(here.map_array(np.int64, [offsets]), text)
-    return PackedNames(names.offsets, names.text, here.map_array(np.int32, [sort_names(names)]))
 
 
 def _plain(role: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
