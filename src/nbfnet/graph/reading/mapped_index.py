@@ -76,7 +76,7 @@ def _number(
 ) -> Triplets:
     weight = ", weight" if part.weighted else ""
     query = f"SELECT rowid, head, relation, tail{weight} FROM triplet WHERE part = '{part.name}'"
-    dtypes = [np.int32, np.int32, np.int32, *([np.float64] if part.weighted else [])]
+    dtypes: list[type[np.generic]] = [np.int32, np.int32, np.int32, *([np.float64] if part.weighted else [])]
     with stage(f"indexing {part.name}") as report:
         batches = number_rows(connection, query, entities, relations, add=part.names_entities)
         watched = _watched(batches, part, entities, here, report)
