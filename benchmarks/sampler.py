@@ -25,7 +25,7 @@ from nbfnet.graph.triplets import Triplets
 from nbfnet.sampling.bidirectional_bfs import BidirectionalBFS
 from path_graphs import power_law
 
-QUERIES, REPEATS = 4, 3
+QUERIES, REPEATS = 4, 10
 _WORD = 2**64 - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 

@@ -46,6 +46,9 @@ class NamedRows(Protocol):
     def remove(self, part: str, where: str) -> None:
         """Leave out the rows of a part for which a condition is true."""
 
+    def discard(self) -> None:
+        """Forget all rows, which are numbered now."""
+
 
 class TableRows:
     """Rows in a table of the database."""
@@ -82,6 +85,10 @@ class TableRows:
         """Delete the rows."""
         execute(self._connection, f"DELETE FROM triplet WHERE part = ? AND ({where})", [part])
 
+    def discard(self) -> None:
+        """Drop the table."""
+        execute(self._connection, "DROP TABLE triplet")
+
 
 class FileRows:
     """Rows in Parquet files, each read from the disk whenever it is asked for.
@@ -93,6 +100,7 @@ class FileRows:
         self._connection, self._workspace = connection, here
         self._rows: dict[str, str] = {}  # SQL for those of each part
         self._end: dict[str, int] = {}  # the number after its last one
+        self._written: list[Path] = []
 
     def clear(self, part: str) -> None:
         """Forget a part."""
@@ -103,6 +111,7 @@ class FileRows:
     def add(self, part: str, cells: Cells, relation_of: str, parameters: Iterable[object], run: Run) -> int:
         """Write the rows to a file."""
         file = self._workspace.new_file(".parquet")
+        self._written.append(file)
         rows = f"SELECT head, {cells.relation} AS relation, tail, {cells.weight} AS weight FROM {relation_of}"
         run(f"reading {part}", f"COPY ({rows}) TO {_quoted(str(file))} (FORMAT parquet)", parameters)
         return self._add(part, Cells("relation", "weight"), "head, relation, tail, weight", linked(file))
@@ -133,6 +142,12 @@ class FileRows:
         """Leave them out whenever they are read."""
         self._rows[part] = f"SELECT * FROM ({self._rows[part]}) WHERE ({where}) IS NOT TRUE"
         self._show()
+
+    def discard(self) -> None:
+        """Remove the files that were written."""
+        execute(self._connection, "DROP VIEW triplet")
+        for file in self._written:
+            file.unlink()
 
     def _show(self) -> None:
         if self._rows:

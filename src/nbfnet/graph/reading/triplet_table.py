@@ -58,6 +58,7 @@ class TripletTable:
         self.findings: list[Finding] = []
         self.siblings: list[Path] = []  # text files of other parts, which tell whether a first line is a header
         self.skipped = 0
+        self._counts: dict[str, int] = {}  # the rows of each part, once they are indexed
         self._stray: dict[str, tuple[int, list[int]]] = {}  # of each part: rows with spaces around names
 
     def begin(self, part: str, columns: Columns, origin: Origin) -> None:
@@ -121,6 +122,8 @@ class TripletTable:
 
     def count(self, part: str) -> int:
         """How many rows a part has."""
+        if self._counts:
+            return self._counts[part]
         return self._value("SELECT count(*) FROM triplet WHERE part = ?", part)
 
     def index(
@@ -154,6 +157,8 @@ class TripletTable:
                 part, triplets = next(iter(parts.items()))
                 if self._fits(triplets):
                     find_directions(self, part, triplets, len(entities))
+        self._counts = {part: self.count(part) for part in self.columns}
+        self.rows.discard()
         return IndexedTriplets(kind, entities, relations, parts)
 
     def run(self, text: str, query: str, parameters: Iterable[object] = ()) -> None:
