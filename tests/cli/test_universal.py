@@ -174,8 +174,9 @@ def test_the_shipped_network_says_what_it_learned_from():
     learned, held_out = ({graph["name"] for graph in shipped.manifest[key]} for key in ("learned_from", "held_out"))
     assert len(learned) >= 2 and "world" not in learned | held_out and not learned & held_out
     assert shipped.manifest["calibration"]["fitted_on"].endswith(f"of {len(held_out)} graphs, known facts removed")
-    assert shipped.manifest["made_by"]["command"].startswith("nbfnet pretrain ")
-    assert "/" not in shipped.manifest["made_by"]["command"]
+    command = shipped.manifest["made_by"]["command"].split()
+    assert command[:2] == ["nbfnet", "pretrain"]
+    assert not any(word.startswith("/") for word in command)
 
 
 def test_the_shipped_network_knows_families(nbfnet, family):

@@ -49,7 +49,7 @@ def cells(line):
 def test_the_page_is_what_the_committed_results_say(page):
     assert page.PAGE == ROOT / "docs" / "RESULTS.md"
     assert page.PAGE.read_text(encoding="utf-8") == page.render(
-        page.read_results(), page.read_comparisons(), page.read_ablation()
+        page.read_results(), page.read_comparisons(), page.read_ablation(), page.read_interpretations()
     )
 
 

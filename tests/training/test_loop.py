@@ -122,14 +122,14 @@ def test_an_interrupted_recipe_resumes_with_the_same_bits(recipe, learn, outcome
 @pytest.mark.parametrize(("kind", "metric"), [("knowledge", "mrr"), ("homogeneous", "auroc")])
 def test_the_network_of_the_best_validation_is_kept(kind, metric, learn, tmp_path, request):
     dataset, heard = request.getfixturevalue(kind), []
-    folder = learn(tmp_path / "run", dataset, heard.append, epochs=6, learning_rate=0.05)
+    folder = learn(tmp_path / "run", dataset, heard.append, epochs=6, learning_rate=0.05, average=0.0)
     assert [entry["epoch"] for entry in heard] == [1, 2, 3, 4, 5, 6]
     assert [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()] == heard
     best = max(heard, key=lambda entry: entry["valid"][metric])  # the first of equal ones
     assert best is not heard[-1], "the last epoch is the best one: choose another seed, so that the test can fail"
     assert folder.manifest["metrics"] == {key: best[key] for key in ("epoch", "step", "valid")}
     # The kept network is the one of that epoch, and gives those metrics.
-    learn(tmp_path / "shorter", dataset, epochs=int(best["epoch"]), learning_rate=0.05)
+    learn(tmp_path / "shorter", dataset, epochs=int(best["epoch"]), learning_rate=0.05, average=0.0)
     parameters, _ = read_tensors(tmp_path / "shorter" / "checkpoint.safetensors")
     network = folder.network(folder.dataset())
     assert all(torch.equal(tensor, parameters[name]) for name, tensor in network.state_dict().items())
@@ -182,7 +182,7 @@ def test_the_loss_is_the_mean_over_the_links(learn, tmp_path, knowledge):
 
 def test_without_valid_links_the_last_network_is_kept(learn, tmp_path, knowledge):
     dataset = dataclasses.replace(knowledge, valid=Triplets.empty())
-    folder = learn(tmp_path / "run", dataset, epochs=2)
+    folder = learn(tmp_path / "run", dataset, epochs=2, average=0.0)
     parameters, _ = read_tensors(tmp_path / "run" / "checkpoint.safetensors")
     network = folder.network(dataset)
     assert all(torch.equal(tensor, parameters[name]) for name, tensor in network.state_dict().items())
