@@ -169,7 +169,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     made = [parent for parent in folder.parents if not parent.exists()]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale_drafts(folder)
+        remove_stale_drafts(folder)
         with _place_for_draft(folder) as outer:
             draft = outer / "draft"
             draft.mkdir()
@@ -177,7 +177,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
             for entry in [*draft.rglob("*"), draft]:
                 flush_to_disk(entry)
             draft.replace(folder)
-            flush_to_disk(folder.parent)
+        flush_to_disk(folder.parent)
     except OSError as error:
         is_file = isinstance(error, FileExistsError)  # where a folder above it should be
         reason = f"{error.filename} is a file" if is_file else error.strerror or error
@@ -201,7 +201,7 @@ def _place_for_draft(folder: Path) -> Iterator[Path]:
         yield outer
 
 
-def _remove_stale_drafts(folder: Path) -> None:
+def remove_stale_drafts(folder: Path) -> None:
     """A draft that no process holds, or the empty place for one, was left by one that was killed."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
         with suppress(OSError):

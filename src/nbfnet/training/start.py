@@ -15,6 +15,7 @@ from nbfnet.config import Config, make_config
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import negative_pairs
+from nbfnet.graph.atomic import remove_stale_drafts
 from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
@@ -138,6 +139,7 @@ def resumed_config(folder: RunFolder, *tables: Mapping[str, Any]) -> Config:
         RunFolderError: it would change the steps taken so far, or there is nothing to resume from.
     """
     path, before = folder.path, folder.config()
+    remove_stale_drafts(path)  # of a process that was killed just after it had made the folder
     config = make_config(before.model_dump(mode="json"), _to_the_end(tables), *tables)
     if changed := _changed_keys(before, config):
         remedy = "leave them out, or begin in another folder"
