@@ -60,9 +60,10 @@ class PlainSampler:
         out = facts.transpose
         self.indptr, self.source = facts.indptr.tolist(), facts.source.tolist()
         self.out_indptr, self.target, self.slot = out.indptr.tolist(), out.target.tolist(), out.slot.tolist()
+        self.relation = facts.relation.tolist()
 
-    def sample(self, starts: list[int], hops: int, neighbours: int | None, seed: int) -> tuple[list[int], list[int]]:
-        """The entities and the slots of a sample, in the order they are met."""
+    def sample(self, starts: list[int], hops: int, neighbours: int | None, seed: int) -> tuple[list[int], ...]:
+        """The entities of a sample, and the slots and relations of its edges, in the order they are met."""
         met = dict.fromkeys(starts)
         slots: dict[int, None] = {}
         level = list(met)
@@ -77,7 +78,7 @@ class PlainSampler:
                             following[other] = None
             met.update(following)
             level = list(following)
-        return list(met), list(slots)
+        return list(met), list(slots), [self.relation[slot] for slot in slots]
 
 
 def _draw(begin: int, end: int, most: int | None, entity: int, side: int, seed: int) -> Any:
@@ -116,10 +117,11 @@ def compare(facts: RelationalCSR, plain: PlainSampler, hops: int, neighbours: in
             seconds[name] = min(seconds[name], (time.process_time() - begin) / QUERIES)
     for fast, slow in zip(found["compiled"], found["numpy"], strict=True):
         np.testing.assert_array_equal(fast, slow)
-    node_begin, node, _, edge_begin, slot, _, _ = found["compiled"]
-    for query, (nodes, slots) in enumerate(found["python"]):
+    node_begin, node, _, edge_begin, slot, relation, _, _ = found["compiled"]
+    for query, (nodes, slots, relations) in enumerate(found["python"]):
+        edges = slice(edge_begin[query], edge_begin[query + 1])
         assert nodes == node[node_begin[query] : node_begin[query + 1]].tolist()
-        assert slots == slot[edge_begin[query] : edge_begin[query + 1]].tolist()
+        assert (slots, relations) == (slot[edges].tolist(), relation[edges].tolist())
     return Row(hops, neighbours, candidates, len(node) / QUERIES, len(slot) / QUERIES, **seconds)
 
 

@@ -18,32 +18,40 @@ namespace {
 // number that a search follows is compared with its bound while it searches.
 class FactArrays {
   public:
-    FactArrays(In<int64_t> indptr, In<int32_t> source, In<int64_t> out_indptr, In<int32_t> target, In<int64_t> out_slot)
-        : indptr_(indptr), source_(source), out_indptr_(out_indptr), target_(target), out_slot_(out_slot) {
+    FactArrays(In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr, In<int32_t> target,
+               In<int64_t> out_slot)
+        : indptr_(indptr),
+          source_(source),
+          relation_(relation),
+          out_indptr_(out_indptr),
+          target_(target),
+          out_slot_(out_slot) {
         const int64_t nodes = expect_rows("indptr", indptr), edges = length(source);
+        expect_length("relation", length(relation), edges);
         expect_length("out_indptr", length(out_indptr), nodes + 1);
         expect_length("target", length(target), edges);
         expect_length("out_slot", length(out_slot), edges);
     }
 
     FactRows rows() const {
-        return {length(indptr_) - 1, length(source_), indptr_.data(),  source_.data(),
-                out_indptr_.data(),  target_.data(),  out_slot_.data()};
+        return {length(indptr_) - 1, length(source_),    indptr_.data(), source_.data(),
+                relation_.data(),    out_indptr_.data(), target_.data(), out_slot_.data()};
     }
 
   private:
     In<int64_t> indptr_;
     In<int32_t> source_;
+    In<int32_t> relation_;
     In<int64_t> out_indptr_;
     In<int32_t> target_;
     In<int64_t> out_slot_;
 };
 
 using Samples = std::tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<int64_t>, NumPy<int64_t>,
-                           NumPy<int32_t>, NumPy<int32_t>>;
+                           NumPy<int32_t>, NumPy<int32_t>, NumPy<int32_t>>;
 
 // begin of each query's nodes, nodes, numbers of the entities that queries start from; begin of each query's edges,
-// their slots, heads and tails by number.
+// their slots, relations, and heads and tails by number.
 Samples sample(const FactArrays &facts, In<int64_t> begin, In<int32_t> start, int64_t hops, int64_t neighbours,
                uint64_t seed, int threads) {
     const FactRows rows = facts.rows();
@@ -64,6 +72,7 @@ Samples sample(const FactArrays &facts, In<int64_t> begin, In<int32_t> start, in
             kept(std::move(found.start)),
             kept(std::move(found.edge_begin)),
             kept<int64_t>(std::move(found.slot), edges),
+            kept<int32_t>(std::move(found.relation), edges),
             kept<int32_t>(std::move(found.head), edges),
             kept<int32_t>(std::move(found.tail), edges)};
 }
@@ -74,8 +83,9 @@ Samples sample(const FactArrays &facts, In<int64_t> begin, In<int32_t> start, in
 void bind_sampling(nb::module_ &m) {
     using namespace nbfnet;
     nb::class_<FactArrays>(m, "FactArrays")
-        .def(nb::init<In<int64_t>, In<int32_t>, In<int64_t>, In<int32_t>, In<int64_t>>(), "indptr"_a.noconvert(),
-             "source"_a.noconvert(), "out_indptr"_a.noconvert(), "target"_a.noconvert(), "out_slot"_a.noconvert());
+        .def(nb::init<In<int64_t>, In<int32_t>, In<int32_t>, In<int64_t>, In<int32_t>, In<int64_t>>(),
+             "indptr"_a.noconvert(), "source"_a.noconvert(), "relation"_a.noconvert(), "out_indptr"_a.noconvert(),
+             "target"_a.noconvert(), "out_slot"_a.noconvert());
     m.def("sample_neighbourhoods", &sample, "facts"_a, "begin"_a.noconvert(), "start"_a.noconvert(), "hops"_a,
           "neighbours"_a, "seed"_a, "threads"_a);
 }

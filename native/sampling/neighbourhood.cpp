@@ -48,6 +48,7 @@ class Search {
         const auto room = [&](int64_t expected) { return queries * (expected + expected / 8) + 1; };
         found_.node.reserve(room(scratch.nodes_expected));
         found_.slot.reserve(room(scratch.edges_expected));
+        found_.relation.reserve(room(scratch.edges_expected));
         found_.head.reserve(room(scratch.edges_expected));
         found_.tail.reserve(room(scratch.edges_expected));
     }
@@ -56,6 +57,7 @@ class Search {
     void run(const int32_t *start, int64_t count, int32_t *number) {
         nodes_begin_ = nodes_;
         edges_begin_ = edges_;
+        first_ = static_cast<int32_t>(nodes_);
         entities_.reset(std::max(scratch_.nodes_expected, count));
         scratch_.drawn_edges.reset(scratch_.drawn_expected);
         scratch_.drew.clear();
@@ -70,6 +72,7 @@ class Search {
             expand_level<1>(level_begin, level_end, level_end);
             level_begin = level_end;
         }
+        read_relations(edges_);
         found_.node_begin.push_back(nodes_);
         found_.edge_begin.push_back(edges_);
         expect_as_many(scratch_.nodes_expected, nodes_ - nodes_begin_);
@@ -85,7 +88,7 @@ class Search {
         entities_.make_room(count);
         found_.node.grow(nodes_ + count + 1, nodes_);
         int32_t *node = found_.node.data() + nodes_begin_;
-        for (int64_t i = 0; i < count; ++i) number[i] = entities_.number(start[i], node);
+        for (int64_t i = 0; i < count; ++i) number[i] = first_ + entities_.number(start[i], node);
         nodes_ = nodes_begin_ + entities_.count();
     }
 
@@ -181,6 +184,7 @@ class Search {
         found_.node.grow(nodes_ + waiting_ + 1, nodes_);
         if (edges_ + waiting_ + 1 > found_.slot.size()) {
             found_.slot.grow(edges_ + waiting_ + 1, edges_);
+            found_.relation.grow(edges_ + waiting_ + 1, edges_);
             found_.head.grow(edges_ + waiting_ + 1, edges_);
             found_.tail.grow(edges_ + waiting_ + 1, edges_);
         }
@@ -189,27 +193,37 @@ class Search {
         int32_t *near = (side == 0 ? found_.tail : found_.head).data() + edges_;
         int32_t *far = (side == 0 ? found_.head : found_.tail).data() + edges_;
         const uint8_t *drew = scratch_.drew.data();
+        const int32_t first = first_;
         int64_t taken = 0;
-        bool fits = true;
         for (int64_t i = 0; i < waiting_; ++i) {
             const Step &step = steps_[i];
             const int64_t slot = side == 0 ? step.edge : facts_.out_slot[step.edge];
-            fits &= step.neighbour >= 0 && step.neighbour < facts_.nodes && slot >= 0 && slot < facts_.edges;
+            const bool leads_somewhere = step.neighbour >= 0 && step.neighbour < facts_.nodes;
+            if (!leads_somewhere || slot < 0 || slot >= facts_.edges) throw_damaged("an edge leads nowhere");
             const int32_t other = entities_.number(step.neighbour, node);
             // An edge may come from both of its ends. Where the other end took all of its edges, it took this one.
             if (other < before && (!(drew[other] >> (1 - side) & 1) || scratch_.drawn_edges.contains(slot))) continue;
             if (step.drawn && other < expanded_) scratch_.drawn_edges.insert(slot);
+            __builtin_prefetch(facts_.relation + slot);
             slots[taken] = slot;
-            near[taken] = step.number;
-            far[taken] = other;
+            near[taken] = first + step.number;
+            far[taken] = first + other;
             ++taken;
         }
-        if (!fits) throw_damaged("an edge leads nowhere");
+        read_relations(edges_);  // of the edges before, which have come from main memory by now
         edges_ += taken;
         nodes_ = nodes_begin_ + entities_.count();
         waiting_ = 0;
         if (edges_ - edges_begin_ > INT32_MAX - together)
             throw std::length_error("the sample of one query has 2^31 - 1 edges");
+        if (nodes_ > INT32_MAX - together) throw std::length_error("the samples have 2^31 - 1 entities");
+    }
+
+    // The relations of edges before `end`, whose slots are within bounds.
+    void read_relations(int64_t end) {
+        const int64_t *slots = found_.slot.data();
+        int32_t *relations = found_.relation.data();
+        for (; relations_ < end; ++relations_) relations[relations_] = facts_.relation[slots[relations_]];
     }
 
     const SampleRequest &request_;
@@ -218,14 +232,18 @@ class Search {
     NumberTable &entities_;
     Neighbourhoods &found_;
     int64_t nodes_ = 0, edges_ = 0;              // found, of all queries
+    int64_t relations_ = 0;                      // read
+    int32_t first_ = 0;                          // the number of this query's first entity
     int64_t nodes_begin_ = 0, edges_begin_ = 0;  // of this query
     int64_t expanded_ = 0;                       // entities with a lower number will have been expanded at the end
     Step steps_[together];
     int64_t waiting_ = 0;
 };
 
-// Query i is the i / n-th of the i % n-th of n parts.
-Neighbourhoods joined(const std::vector<Neighbourhoods> &parts, int64_t queries) {
+// Query i is the i / n-th of the i % n-th of n parts. `start` has the numbers that the parts gave to the entities which
+// the queries start from.
+Neighbourhoods joined(const std::vector<Neighbourhoods> &parts, const SampleRequest &request, int32_t *start) {
+    const int64_t queries = request.queries;
     Neighbourhoods all;
     all.node_begin = all.edge_begin = {0};
     const auto part_of = [&](int64_t query) -> const Neighbourhoods & { return parts[query % parts.size()]; };
@@ -236,8 +254,10 @@ Neighbourhoods joined(const std::vector<Neighbourhoods> &parts, int64_t queries)
         all.node_begin.push_back(all.node_begin.back() + length(part_of(query).node_begin, query));
         all.edge_begin.push_back(all.edge_begin.back() + length(part_of(query).edge_begin, query));
     }
+    if (all.node_begin.back() > INT32_MAX) throw std::length_error("the samples have 2^31 - 1 entities");
     all.node.reserve(all.node_begin.back());
     all.slot.reserve(all.edge_begin.back());
+    all.relation.reserve(all.edge_begin.back());
     all.head.reserve(all.edge_begin.back());
     all.tail.reserve(all.edge_begin.back());
     for (int64_t query = 0; query < queries; ++query) {
@@ -247,8 +267,16 @@ Neighbourhoods joined(const std::vector<Neighbourhoods> &parts, int64_t queries)
         };
         copy(part.node, all.node, part.node_begin, all.node_begin);
         copy(part.slot, all.slot, part.edge_begin, all.edge_begin);
+        copy(part.relation, all.relation, part.edge_begin, all.edge_begin);
         copy(part.head, all.head, part.edge_begin, all.edge_begin);
         copy(part.tail, all.tail, part.edge_begin, all.edge_begin);
+        const auto shift = static_cast<int32_t>(all.node_begin[query] - part.node_begin[query / parts.size()]);
+        const auto renumber = [=](int32_t *begin, int64_t count) {
+            std::for_each_n(begin, count, [=](int32_t &number) { number += shift; });
+        };
+        renumber(all.head.data() + all.edge_begin[query], length(part.edge_begin, query));
+        renumber(all.tail.data() + all.edge_begin[query], length(part.edge_begin, query));
+        renumber(start + request.begin[query], request.begin[query + 1] - request.begin[query]);
     }
     return all;
 }
@@ -270,7 +298,7 @@ Neighbourhoods sample_neighbourhoods(const SampleRequest &request) {
             search.run(request.start + begin, request.begin[query + 1] - begin, start.data() + begin);
         }
     });
-    Neighbourhoods all = threads == 1 ? std::move(parts[0]) : joined(parts, request.queries);
+    Neighbourhoods all = threads == 1 ? std::move(parts[0]) : joined(parts, request, start.data());
     all.start = std::move(start);
     return all;
 }

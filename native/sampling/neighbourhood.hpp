@@ -14,6 +14,7 @@ struct FactRows {
     int64_t edges;
     const int64_t *indptr;      // (node + 1,)
     const int32_t *source;      // (slot,)
+    const int32_t *relation;    // (slot,)
     const int64_t *out_indptr;  // (node + 1,)
     const int32_t *target;      // (edge,)
     const int64_t *out_slot;    // (edge,)
@@ -30,11 +31,13 @@ struct SampleRequest {
     int threads;
 };
 
-// The samples of some queries, end to end. Entities of a query are numbered in the order they are met.
+// The samples of some queries, end to end. Entities are numbered in the order they are met, those of a query after
+// those of the queries before it: an entity of two queries has two numbers.
 struct Neighbourhoods {
     std::vector<int64_t> node_begin, edge_begin;  // (query + 1,)
     AlignedArray<int32_t> node;                   // (node,) as the graph numbers it
     AlignedArray<int64_t> slot;                   // (edge,) each once for a query
+    AlignedArray<int32_t> relation;               // (edge,)
     AlignedArray<int32_t> head, tail;             // (edge,) by number
     std::vector<int32_t> start;                   // the numbers of the entities that the queries start from
 };

@@ -129,6 +129,7 @@ def test_temporary_files_lie_in_a_folder_of_this_process_that_is_gone_at_the_end
     program = (
         "import os, nbfnet.graph.database as d; c = d.connect(); place = d.private_folder();"
         "print(d.execute(c, 'SELECT current_setting(\\'temp_directory\\')').fetchone()[0] == str(place));"
+        "c.close();"  # its threads would be missing in the fork, which could wait for them for ever
         "print(oct(os.stat(place).st_mode & 0o777), os.fork() and os.wait() and d.private_folder() == place)"
     )
     environment = dict(os.environ) | {"TMPDIR": str(tmp_path)}

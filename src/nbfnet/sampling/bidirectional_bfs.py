@@ -63,14 +63,10 @@ class BidirectionalBFS:
         """
         start = np.concatenate([source[:, None], target], axis=1, dtype=np.int32)
         found = self._compiled(start, seed, threads) if native is not None else self._numpy(start, seed)
-        node_begin, node, number, begin, slot, head, tail = found
-        edges = np.diff(begin)
-        offset = np.repeat(node_begin[:-1], edges)
+        node_begin, node, number, begin, slot, relation, head, tail = found
         weight = None if self.facts.weight is None else self.facts.weight[slot]
-        relation = np.asarray(self.facts.relation[slot])
-        triplets = Triplets(_shift(head, offset), relation, _shift(tail, offset), weight)
-        starts = number.reshape(start.shape) + node_begin[:-1, None]
-        starts = starts.astype(np.int32)
+        triplets = Triplets(head, relation, tail, weight)
+        starts = number.reshape(start.shape)
         return Subgraphs(node, node_begin, triplets, slot, begin, starts[:, 0], starts[:, 1:])
 
     def _compiled(self, start: Int32, seed: int, threads: int) -> tuple[Any, ...]:
@@ -90,7 +86,7 @@ class BidirectionalBFS:
     def _arrays(self) -> Any:
         assert native is not None
         csr, transpose = self.facts, self.facts.transpose
-        rows = (csr.indptr, csr.source, transpose.indptr, transpose.target, transpose.slot)
+        rows = (csr.indptr, csr.source, csr.relation, transpose.indptr, transpose.target, transpose.slot)
         return native.FactArrays(*(np.ascontiguousarray(array) for array in rows))
 
     def _numpy(self, start: Int32, seed: int) -> tuple[Any, ...]:
@@ -101,9 +97,15 @@ class BidirectionalBFS:
             samples.append(_Search(self, number, seed).run(entities))
             number[samples[-1][0]] = -1
         nodes, starts, slots, heads, tails = ([sample[i] for sample in samples] for i in range(5))
-        joined = [_join(parts, dtype) for parts, dtype in ((nodes, np.int32), (starts, np.int32), (slots, np.int64))]
-        ends = _join(heads, np.int32), _join(tails, np.int32)
-        return _begin(nodes), joined[0], joined[1], _begin(slots), joined[2], *ends
+        node_begin, slot = _begin(nodes), _join(slots, np.int64)
+        # Entities of a query are numbered after those of the queries before it.
+        numbers = (
+            _join([part + first for part, first in zip(parts, node_begin, strict=False)], np.int32)
+            for parts in (starts, heads, tails)
+        )
+        start, head, tail = numbers
+        relation = np.asarray(self.facts.relation[slot])
+        return node_begin, _join(nodes, np.int32), start, _begin(slots), slot, relation, head, tail
 
 
 class _Search:
@@ -160,10 +162,6 @@ class _Search:
         self._number[level] = np.arange(self._count, self._count + len(level), dtype=np.int32)
         self._count += len(level)
         self._nodes.append(level)
-
-
-def _shift(number: Int32, offset: Int64) -> Int32:
-    return (number + offset).astype(np.int32)
 
 
 def _join(parts: list[Any], dtype: type[np.generic]) -> Any:
