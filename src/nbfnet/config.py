@@ -47,11 +47,12 @@ class ModelConfig(_Frozen):
     """MESSAGE: transe, distmult, rotate, or a registered one of your own."""
     aggregate: str = "pna"
     """AGGREGATE: sum, mean, max, min, pna, or a registered one of your own."""
-    edges: Literal["dependent", "independent", "relational", "factorised", "alternating"] = "dependent"
-    """Edge representations: W_r q + b_r, which depend on the query, or b_r. The others are made of how the relations
-    meet in the graph, so that the network answers on any graph: relational, by a second network on the relation graph;
-    factorised, by one whose messages between relations pass through the entities where they meet, in time linear in the
-    facts; alternating, the same in turn with the entities, round by round."""
+    edges: Literal["dependent", "independent", "pairwise", "relational", "factorised", "alternating"] = "dependent"
+    """Edge representations: W_r q + b_r, which depend on the query, or b_r; pairwise, an MLP of a vector h_q(r) for each
+    pair of relations. The others are made of how the relations meet in the graph, so that the network answers on any
+    graph: relational, by a second network on the relation graph; factorised, by one whose messages between relations
+    pass through the entities where they meet, in time linear in the facts; alternating, the same in turn with the
+    entities, round by round."""
     inverse_edges: bool = False
     """Of edges for any graph: each edge takes the representation of its inverse relation, as in ULTRA's weights."""
     layer_norm: bool = True

@@ -179,6 +179,11 @@ class Run:
             stop_after: stop after the first validation past so many hours of training in all; a resumed run
                 continues. The configuration's ``training.hours`` is a budget that the training is planned for.
         """
+        if not self.dataset.train.num_nodes:
+            raise QueryError(
+                f"{self.folder.name}: this network is for any graph; train it on one with start_from (Run.begin), or "
+                "continue its pre-training with Run.pretrain(..., resume=True)"
+            )
         learn(self.folder, self.dataset, self.config, team=team, listener=listener, stop_after=stop_after)
         if team.leads:
             calibrate_run(self.folder, self.dataset)

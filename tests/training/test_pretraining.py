@@ -11,11 +11,12 @@ import torch
 import nbfnet
 from nbfnet.config import TrainingConfig, make_config
 from nbfnet.distributed import ALONE
-from nbfnet.errors import ConfigError, RunFolderError, TrainingError
+from nbfnet.errors import ConfigError, QueryError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import evaluate
 from nbfnet.evaluation.scorer import NetworkScorer
 from nbfnet.graph.inverse import invert
 from nbfnet.graph.loading import load
+from nbfnet.model.message_graph import MessageGraph
 from nbfnet.run import Run
 from nbfnet.training.batches import make_batches, mix_batches
 from nbfnet.training.checkpoint import read_tensors
@@ -218,7 +219,8 @@ def test_held_out_graphs_are_validated_and_not_learned(graphs, tmp_path):
 
 def test_fine_tuning_begins_with_the_network_of_a_run(graphs, tmp_path):
     pretrained = Run.pretrain(tmp_path / "pretrained", graphs, TINY)
-    tuned = Run.begin(tmp_path / "tuned", graphs[0], {"training": {"epochs": 1}}, start_from=tmp_path / "pretrained")
+    options = {"training": {"epochs": 1}, "model": {"edges": "relational"}}
+    tuned = Run.begin(tmp_path / "tuned", graphs[0], options, start_from=tmp_path / "pretrained")
     assert tuned.config.model.model_dump() == pretrained.config.model.model_dump()
     assert tuned.config.training.loss == pretrained.config.training.loss == "softmax"
     first = tuned.folder.network(tuned.dataset).state_dict()
@@ -232,6 +234,41 @@ def test_fine_tuning_begins_with_the_network_of_a_run(graphs, tmp_path):
     assert fresh.folder.id != tuned.folder.id
 
 
+@pytest.mark.parametrize("edges", ["relational", "factorised"])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_what_a_network_makes_of_the_relations_becomes_parameters(edges, inverse, graphs, tmp_path):
+    tables = {"model": TINY["model"] | {"edges": edges, "inverse_edges": inverse}, "training": TINY["training"]}
+    pretrained = Run.pretrain(tmp_path / "pretrained", graphs, tables)
+    tuned = Run.begin(tmp_path / "tuned", graphs[0], {"training": {"epochs": 1}}, start_from=tmp_path / "pretrained")
+    assert tuned.config.model.edges == "pairwise"
+    graph, fewer = (MessageGraph(csr) for csr in (graphs[0].train.csr, graphs[0].train.csr.hide(np.arange(40))))
+    source, relation = torch.arange(6), torch.tensor([0, 1, 2, 3, 1, 0])
+    before, after = (run.folder.network(run.dataset) for run in (pretrained, tuned))
+    with torch.no_grad():
+        torch.testing.assert_close(
+            after.score_all(graph, source, relation), before.score_all(graph, source, relation), atol=1e-5, rtol=1e-5
+        )
+        # Of a graph with other facts it takes the facts, and not how their relations meet.
+        other = MessageGraph(dataclasses.replace(fewer.csr, whole=None))
+        assert torch.equal(after.score_all(fewer, source, relation), after.score_all(other, source, relation))
+    tuned.train()
+    learned = read_tensors(tmp_path / "tuned" / "checkpoint.safetensors")[0]["relation_network.pairs"]
+    assert not torch.equal(learned, after.relation_network.pairs)
+
+
+def test_the_network_that_a_training_begins_with_is_kept_if_none_is_better(tmp_path):
+    steps = {"epochs": 2, "batches_per_epoch": 1, "batch_size": 4, "validation_sample": 20, "learning_rate": 10.0}
+    tuned = Run.begin(tmp_path / "tuned", "world", {"training": steps}, start_from="universal")
+    first = tuned.folder.network(tuned.dataset).state_dict()
+    tuned.train()
+    assert [entry["epoch"] for entry in tuned.history] == [0, 1, 2]
+    assert tuned.folder.manifest["metrics"]["epoch"] == 0  # such a rate destroys it
+    kept = tuned.folder.network(tuned.dataset).state_dict()
+    assert all(torch.equal(kept[name], first[name]) for name in first)
+    resumed = Run.resume(tmp_path / "tuned", "world").train()
+    assert len(resumed.history) == 3  # it is not validated again
+
+
 def test_fine_tuning_that_cannot_be(graphs, tmp_path):
     Run.pretrain(tmp_path / "pretrained", graphs, TINY)
     with pytest.raises(ConfigError, match=r"so model\.dim cannot change"):
@@ -240,6 +277,8 @@ def test_fine_tuning_that_cannot_be(graphs, tmp_path):
     with pytest.raises(TrainingError, match="belongs to the relations of knowledge"):
         Run.begin(tmp_path / "run", graphs[1], start_from=tmp_path / "bound")
     Run.begin(tmp_path / "same relations", graphs[0], start_from=tmp_path / "bound")
+    with pytest.raises(QueryError, match="this network is for any graph; train it on one"):
+        Run.open(tmp_path / "pretrained").train()
     with pytest.raises(RunFolderError, match="there is no such folder"):
         Run.begin(tmp_path / "run", graphs[0], start_from=tmp_path / "none")
 

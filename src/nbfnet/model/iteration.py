@@ -23,6 +23,7 @@ from nbfnet.operators.registry import aggregates, messages
 _EDGES: dict[str, type[QueryDependentEdges | IndependentEdges | RelationalEdges]] = {
     "dependent": QueryDependentEdges,
     "independent": IndependentEdges,
+    "pairwise": RelationalEdges,
     "relational": RelationalEdges,
     "factorised": RelationalEdges,
     "alternating": RelationalEdges,

@@ -16,7 +16,7 @@ from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.parts import alternating_memory, in_parts, is_too_large, plain_memory
 from nbfnet.model.query_check import check_graph, check_ids
 from nbfnet.model.query_relations import QueryRelations
-from nbfnet.model.relation_network import FactorisedRelationNetwork, RelationNetwork
+from nbfnet.model.relation_network import FactorisedRelationNetwork, RelationNetwork, RelationPairs
 from nbfnet.model.row_evaluation import Background, Backgrounds, evaluate_background, evaluate_rows, score_rows
 from nbfnet.model.score import RuleScore, Score
 from nbfnet.operators.aggregate import Aggregate
@@ -28,8 +28,9 @@ from nbfnet.operators.rule_weights import LearnedRuleWeights, RuleWeights
 class NeuralBellmanFordNetwork(BellmanFord):
     """h_q(u, v) by T learned Bellman-Ford iterations from the source u, and p(v | u, q) = sigmoid(f(h_q(u, v))).
 
-    With relational or factorised edges, q and the edge representations come from a second network, of the relations;
-    with alternating edges, from relations that are updated in turn with the entities.
+    With relational or factorised edges, q and the edge representations come from a second network, of the relations,
+    with pairwise edges from what is learned of each pair of them; with alternating edges, from relations that are
+    updated in turn with the entities.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class NeuralBellmanFordNetwork(BellmanFord):
         super().__init__(config)
         any_graph, has_rules = config.any_graph, config.kind != "nbfnet"
         self.num_relations = None if any_graph else num_relations
-        embedded = 0 if any_graph or has_rules else num_relations
+        embedded = num_relations if config.edges in ("dependent", "independent") and not has_rules else 0
         self.indicator = Indicator(embedded, config.dim, learned_zero=config.learned_zero)
         self.layers = self.make_layers(num_relations, message, aggregate)
         self.score_function: Score | RuleScore = RuleScore() if has_rules else Score(config.dim, config.hidden)
-        self.relation_network: RelationNetwork | FactorisedRelationNetwork | None = None
-        if config.edges == "relational":
+        self.relation_network: RelationNetwork | FactorisedRelationNetwork | RelationPairs | None = None
+        if config.edges == "pairwise":
+            self.relation_network = RelationPairs(num_relations, config.dim)
+        elif config.edges == "relational":
             self.relation_network = RelationNetwork(config, message, aggregate)
         elif config.edges == "factorised":
             self.relation_network = FactorisedRelationNetwork(config)

@@ -36,6 +36,21 @@ class RelationNetwork(BellmanFord):
         return self.represent(graph.relations, asked, torch.zeros_like(asked), every, nothing_else)
 
 
+class RelationPairs(nn.Module):
+    """h_q(r) as parameters, one vector for each pair of relations; a relation network can give them at the beginning.
+
+    They belong to the relations of a graph, and need no relation graph: the same relations are the same in any other.
+    """
+
+    def __init__(self, num_relations: int, dim: int) -> None:
+        super().__init__()
+        self.pairs = nn.Parameter(torch.randn(num_relations, num_relations, dim))
+
+    def forward(self, graph: MessageGraph, asked: Tensor) -> Tensor:
+        """(asked, relation, dim) the representations of all relation ids, for each asked one, whatever the graph."""
+        return self.pairs.index_select(0, asked)
+
+
 class FactorisedRelationNetwork(nn.Module):
     """h_q(r) by updates through the entities where relations meet, instead of over the relation graph.
 

@@ -99,11 +99,10 @@ class BidirectionalBFS:
         nodes, starts, slots, heads, tails = ([sample[i] for sample in samples] for i in range(5))
         node_begin, slot = _begin(nodes), _join(slots, np.int64)
         # Entities of a query are numbered after those of the queries before it.
-        numbers = (
-            _join([part + first for part, first in zip(parts, node_begin, strict=False)], np.int32)
+        start, head, tail = (
+            _join([part + first for part, first in zip(parts, node_begin[:-1], strict=True)], np.int32)
             for parts in (starts, heads, tails)
         )
-        start, head, tail = numbers
         relation = np.asarray(self.facts.relation[slot])
         return node_begin, _join(nodes, np.int32), start, _begin(slots), slot, relation, head, tail
 

@@ -123,12 +123,16 @@ class _Training:
             plan = plan_ahead(budget, steps, self.epochs, self.validation, self.config, self.begun)
             self.pace = Pace(plan, self.team, self.begun)
             self.save()
+        if "began_with" in self.folder.manifest and self.validation.links and not self.progress.best:
+            # It may be better than all that follow. Its loss is that of the first batch.
+            self._validate(self.optimization.compute_gradients(self.epochs.batch(0, 0)))
+            self.save()
         # What was trained since the last validation, perhaps by a process that was killed, is validated in any case.
         while not self._is_finished() and (self.progress.links or not self._is_spent(seconds)):
             self._train_until_validation()
             if time.monotonic() - self.last_save >= _WORTH_A_CHECKPOINT:
                 self.save()  # a validation may take long, and be killed
-            self._validate()
+            self._validate(self.progress.loss_sum / self.progress.links)
             self.save()
         if self.pace is not None and self._is_finished() and not self.pace.plan.finished:
             self._validate_finally(self.pace)
@@ -214,7 +218,7 @@ class _Training:
             at = f"epoch {epoch + 1}, batch {number + 1} (step {progress.step + 1})"
             raise self._diverged(at, error) from None
 
-    def _validate(self) -> None:
+    def _validate(self, loss: float) -> None:
         begin = time.monotonic()
         links = self._validation_links()
         metrics = self._metrics(self.optimization.result, links)
@@ -222,7 +226,7 @@ class _Training:
         entry = {
             "epoch": self._epochs_done(),
             "step": self.progress.step,
-            "loss": self.progress.loss_sum / self.progress.links,
+            "loss": loss,
             "valid": metrics,
             "links": links,
             "training_seconds": self.progress.seconds,

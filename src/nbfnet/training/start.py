@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nbfnet.config import Config, make_config
+from nbfnet.config import Config, ModelConfig, make_config
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import negative_pairs
@@ -20,6 +20,7 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
+from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
@@ -56,7 +57,8 @@ def begin(
     check_dataset(dataset, config)
     network = None if first is None else first_network(first, dataset, config)
     if team.leads:
-        RunFolder.create(path, dataset, config, network, **origin)
+        begun = None if first is None else {"began_with": first.name}
+        RunFolder.create(path, dataset, config, network, begun, **origin)
     team.wait()
     return RunFolder.open(path), config
 
@@ -73,18 +75,28 @@ def require_new(path: Path, team: Team, command: str) -> None:
 _FREE = ("symmetric", "frontier")  # of the model: no parameter depends on them
 
 
+_FINE_TUNING_RATE = 5e-4
+_OF_ANY_GRAPH = {"learning_rate": 2e-3, "schedule": "cosine", "epochs": 1}  # one epoch, of a network for any graph
+_MOST_PAIRS = 1 << 25  # numbers: as parameters with Adam's moments and gradients, half a gigabyte
+
+
 def fine_tuning(first: RunFolder, dataset: Dataset) -> dict[str, Any]:
     """The tables of a training that begins with the network of another run: its model, its loss, and smaller steps.
 
     Under the other loss its logits would have the wrong height: a softmax does not depend on what is added to all.
+    What a network for any graph makes of the relations becomes parameters of this graph's, where they are not too many.
     """
     config = first.config()
     model = config.model.model_dump(mode="json", exclude=set(_FREE))
+    if _has_relation_network(config) and dataset.train.num_relation_ids**2 * config.model.dim <= _MOST_PAIRS:
+        model["edges"] = "pairwise"
     loss = "binary" if dataset.kind == "homogeneous" else config.training.loss
-    return {"model": model, "training": {"learning_rate": _FINE_TUNING_RATE, "loss": loss}}
+    steps = _OF_ANY_GRAPH if config.model.any_graph else {"learning_rate": _FINE_TUNING_RATE}
+    return {"model": model, "training": {**steps, "loss": loss}}
 
 
-_FINE_TUNING_RATE = 5e-4
+def _has_relation_network(config: Config) -> bool:
+    return config.model.edges in ("relational", "factorised")
 
 
 def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralBellmanFordNetwork:
@@ -95,7 +107,8 @@ def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralB
         TrainingError: it belongs to other relations.
     """
     stated, own = (each.model.model_dump(exclude=set(_FREE)) for each in (config, first.config()))
-    changed = [f"model.{key}" for key in own if own[key] != stated[key]]
+    to_pairs = _has_relation_network(first.config()) and config.model.edges == "pairwise"
+    changed = [f"model.{key}" for key in own if own[key] != stated[key] and not (key == "edges" and to_pairs)]
     if changed:
         raise ConfigError(
             f"{first.path}: training begins with its network, so {', '.join(changed)} cannot change; leave it out"
@@ -109,7 +122,22 @@ def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralB
             f"{dataset.name}",
             remedy="begin with a network for any graph, such as one that 'nbfnet pretrain' made",
         )
-    return first.network(learned)
+    network = first.network(learned)
+    return _with_pairs(network, config.model, now) if to_pairs else network
+
+
+def _with_pairs(network: NeuralBellmanFordNetwork, config: ModelConfig, graph: Graph) -> NeuralBellmanFordNetwork:
+    """The same network on one graph: what its relation network makes of this graph's relations are parameters."""
+    assert network.relation_network is not None
+    every = torch.arange(graph.num_relation_ids)
+    with torch.no_grad():
+        pairs = network.relation_network(MessageGraph(graph.message_csr), every)
+    others = {
+        name: tensor for name, tensor in network.state_dict().items() if not name.startswith("relation_network.")
+    }
+    bound = NeuralBellmanFordNetwork(config, graph.num_relation_ids)
+    bound.load_state_dict({**others, "relation_network.pairs": pairs})
+    return bound
 
 
 def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[RunFolder, Config]:
