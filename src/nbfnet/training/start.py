@@ -22,6 +22,7 @@ from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.model.network import NeuralBellmanFordNetwork
+from nbfnet.model.relation_network import RelationPairs
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
 from nbfnet.training.defaults import default_config
@@ -132,11 +133,10 @@ def _with_pairs(network: NeuralBellmanFordNetwork, config: ModelConfig, graph: G
     every = torch.arange(graph.num_relation_ids)
     with torch.no_grad():
         pairs = network.relation_network(MessageGraph(graph.message_csr), every)
-    others = {
-        name: tensor for name, tensor in network.state_dict().items() if not name.startswith("relation_network.")
-    }
     bound = NeuralBellmanFordNetwork(config, graph.num_relation_ids)
-    bound.load_state_dict({**others, "relation_network.pairs": pairs})
+    assert isinstance(bound.relation_network, RelationPairs)
+    bound.relation_network.set_pairs(pairs)
+    bound.layers, bound.score_function, bound.indicator = network.layers, network.score_function, network.indicator
     return bound
 
 
