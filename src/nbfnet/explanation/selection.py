@@ -41,20 +41,30 @@ class Deletion:
 
     def logit(self) -> float:
         """The logit on the whole graph."""
-        return self._score(self.graph)
+        return float(self._scores(self.graph, 1)[0])
 
     def logits_without(self, paths: Sequence[Sequence[int]]) -> Float64:
         """(path,) the logit without each path alone; a path is the slots of its edges.
 
-        Every copy of a path's edges is deleted, and their inverses: the same facts, read the other way. Each path
-        leaves another graph, of which the network's frontier computes what the one answer needs.
+        Every copy of a path's edges is deleted, and their inverses: the same facts, read the other way.
         """
-        return np.array([self.logit_without_facts(self.facts(path)) for path in paths], dtype=np.float64)
+        return self.logits_without_facts([self.facts(path) for path in paths])
 
-    def logit_without_facts(self, facts: frozenset[int]) -> float:
-        """The logit without all edges in some slots."""
-        hidden = np.fromiter(facts, dtype=np.int64, count=len(facts))
-        return self._score(MessageGraph(self.graph.csr.hide(hidden), self.graph.device))
+    def logits_without_facts(self, deleted: Sequence[frozenset[int]]) -> Float64:
+        """(set,) the logit without all edges in some slots, for each set of slots.
+
+        Each leaves another graph, of which the network's frontier computes what the one answer needs; some of these
+        graphs are asked together.
+        """
+        size = max(1, self.graph.csr.num_edges, self.graph.num_nodes)
+        most = max(1, min(_MOST_TOGETHER, _SIZE_TOGETHER // size)) if self._can_be_together else 1
+        logits = [self._logits(deleted[begin : begin + most]) for begin in range(0, len(deleted), most)]
+        return np.concatenate([np.empty(0), *logits])
+
+    def _logits(self, deleted: Sequence[frozenset[int]]) -> Float64:
+        hidden = (np.fromiter(facts, dtype=np.int64, count=len(facts)) for facts in deleted)
+        views = [MessageGraph(self.graph.csr.hide(slots), self.graph.device) for slots in hidden]
+        return self._scores(views[0] if len(views) == 1 else MessageGraph.side_by_side(views), len(views))
 
     def facts(self, path: Sequence[int]) -> frozenset[int]:
         """The slots of every copy of a path's edges, and of their inverses."""
@@ -62,16 +72,27 @@ class Deletion:
         found = self._edges.slots(csr.source[slots], csr.relation[slots], csr.target[slots][:, None])
         return frozenset(found.tolist())
 
-    def _score(self, graph: MessageGraph) -> float:
+    @property
+    def _can_be_together(self) -> bool:
+        """Not where every node is computed, nor where relations are read off the entities of the whole graph."""
+        is_planned = self.network.config.frontier != "off" and self.network.plans_rows(self.graph)
+        return is_planned and self.network.config.edges not in ("factorised", "alternating")
+
+    def _scores(self, graph: MessageGraph, views: int) -> Float64:
+        """(view,) the logits of the query on views of the graph that stand side by side."""
         source, relation, target = (torch.tensor([part], device=graph.device) for part in self.query)
+        first = torch.arange(views, device=graph.device) * self.graph.num_nodes
         with torch.no_grad():
-            return float(self.network.score(graph, source, relation, target[:, None]))
+            logits = self.network.score(graph, source + first, relation.expand(views), (target + first)[:, None])
+        return logits[:, 0].double().cpu().numpy()
 
 
+_MOST_TOGETHER, _SIZE_TOGETHER = 16, 1 << 21  # views of a graph, and edges or nodes of all, that are asked together
 _NEAR = 0.8  # of the greatest added drop: near enough for a shorter path to come first
 _EQUAL = 0.95  # of the greatest among the shortest: near enough for a path to come first whose every edge matters
 _FIRM = 0.1  # of the drop: by so much more its least important edge must matter
 _SHORTEST_DETOUR = 3  # edges: to somebody like the source, and on from there
+_MEASURED_TOGETHER = 8  # candidates, the most promising; all but a few are needed
 _MOST_COMPARED = 6  # paths, the heaviest, whose edges are deleted one by one
 
 
@@ -126,7 +147,7 @@ class Selection:
         gone, logit = frozenset[int](), self.logit
         for i in sorted(range(len(self.candidates)), key=lambda i: -self.candidates[i].path.weight)[:k]:
             gone |= self._facts[i]
-            without = self.deletion.logit_without_facts(gone)
+            without = float(self.deletion.logits_without_facts([gone])[0])
             listed.append(Selected(self.candidates[i].path, self._drops[i], logit - without))
             logit = without
         return listed
@@ -140,10 +161,14 @@ class Selection:
         candidate is measured again whose last added drop is too small already.
         """
         added: dict[int, float] = {}
-        for i in sorted(left, key=lambda i: (-round(expected[i], 4), i)):
-            if added and expected[i] < _NEAR * max(added.values()):
-                break
-            added[i] = logit - self.deletion.logit_without_facts(gone | self._facts[i])
+        order = sorted(left, key=lambda i: (-round(expected[i], 4), i))
+        for begin in range(0, len(order), _MEASURED_TOGETHER):
+            some = order[begin : begin + _MEASURED_TOGETHER]
+            logits = self.deletion.logits_without_facts([gone | self._facts[i] for i in some])
+            for i, without in zip(some, logits.tolist(), strict=True):
+                if added and expected[i] < _NEAR * max(added.values()):
+                    return added
+                added[i] = logit - without
         return added
 
     def _choose(self, added: dict[int, float]) -> int:
@@ -169,9 +194,9 @@ class Selection:
         slots = self.candidates[i].slots
         if len(slots) == 1:
             return self._drops[i]
-        for slot in slots:
-            if slot not in self._edge_drops:
-                self._edge_drops[slot] = self.logit - float(self.deletion.logits_without([[slot]])[0])
+        new = [slot for slot in slots if slot not in self._edge_drops]
+        drops = self.logit - self.deletion.logits_without([[slot] for slot in new])
+        self._edge_drops |= dict(zip(new, drops.tolist(), strict=True))
         return min(self._edge_drops[slot] for slot in slots)
 
 

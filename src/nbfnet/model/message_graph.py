@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +31,14 @@ class MessageGraph:
         self.source_index = torch.from_numpy(csr.source).to(self.device)  # (edge,)
         self.relation = torch.from_numpy(csr.relation).to(self.device)  # (edge,)
         self._scales: dict[torch.dtype, Tensor] = {}
+        self._views: Sequence[MessageGraph] = ()
+
+    @classmethod
+    def side_by_side(cls, views: Sequence[MessageGraph]) -> MessageGraph:
+        """Views of one graph as one, for a query on each: node v of the i-th is i |V| + v."""
+        joined = cls(RelationalCSR.side_by_side([view.csr for view in views]), views[0].device)
+        joined._views = views
+        return joined
 
     @property
     def num_nodes(self) -> int:
@@ -44,7 +53,10 @@ class MessageGraph:
     def scale(self, dtype: torch.dtype) -> Tensor:
         """s_v = log(degree_v + 1) / mean of log(degree + 1), (node,)."""
         if dtype not in self._scales:
-            self._scales[dtype] = degree_scale(self.indptr.diff(), dtype, self._mean_log_degree)
+            if self._views:  # each has a mean of its own
+                self._scales[dtype] = torch.cat([view.scale(dtype) for view in self._views])
+            else:
+                self._scales[dtype] = degree_scale(self.indptr.diff(), dtype, self._mean_log_degree)
         return self._scales[dtype]
 
     @cached_property
