@@ -33,8 +33,10 @@ RECIPES: dict[str, dict[str, Any]] = {
     "softmax": {"loss": "softmax"},
     "softmax+cosine": {"loss": "softmax", "schedule": "cosine"},
     "cosine+average": {"schedule": "cosine", "average": 0.99},
+    "cosine+dependent": {"schedule": "cosine"},
     "tuned": {"schedule": "cosine", "epochs": 1},
 }
+MODEL = {"cosine+dependent": {"edges": "dependent"}}  # the others have the edges that are chosen for the graph
 START = {"tuned": "universal"}  # the others begin with random parameters
 
 
@@ -46,7 +48,7 @@ def main() -> None:
     parser.add_argument("--recipes", nargs="+", default=list(RECIPES), choices=list(RECIPES))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     arguments = parser.parse_args()
-    recipes = {name: {"training": RECIPES[name]} for name in arguments.recipes}
+    recipes = {name: {"training": RECIPES[name], "model": MODEL.get(name, {})} for name in arguments.recipes}
     run_all(arguments.runs, RESULTS, arguments.graphs, recipes, arguments.seeds, kind="recipe")
 
 

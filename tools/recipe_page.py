@@ -15,6 +15,8 @@ WHAT = {
     "average": "and a moving average of the parameters (`training.average=0.99`)",
     "cosine": "and a rate that falls to zero (`training.schedule=cosine`)",
     "cosine+average": "both",
+    "cosine+dependent": "the rate that falls to zero, and edges that depend on the query, though relations are few "
+    "(`model.edges=dependent`)",
     "softmax": "the loss over all entities instead (`training.loss=softmax`)",
     "softmax+cosine": "that, with a rate that falls to zero",
     "tuned": "one epoch that begins with the network for any graph instead (`--from universal`), with its loss, the "
@@ -79,7 +81,8 @@ def _graph_table(graph: str, lines: list[Line]) -> str:
         "| recipe | valid MRR | test MRR | test HITS@10 | best epoch | minutes of one core | seeds |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n"
     )
-    return f"\n## {graph}, {lines[0]['epochs']:g} epochs\n\n{head}{''.join(rows)}"
+    epochs = max(line["epochs"] for line in lines)
+    return f"\n## {graph}, {epochs:g} epoch{'' if epochs == 1 else 's'}\n\n{head}{''.join(rows)}"
 
 
 def _spread(values: list[float]) -> str:
