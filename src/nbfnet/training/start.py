@@ -133,7 +133,8 @@ def _with_pairs(network: NeuralBellmanFordNetwork, config: ModelConfig, graph: G
     every = torch.arange(graph.num_relation_ids)
     with torch.no_grad():
         pairs = network.relation_network(MessageGraph(graph.message_csr), every)
-    bound = NeuralBellmanFordNetwork(config, graph.num_relation_ids)
+    with torch.random.fork_rng(devices=[]):  # what is drawn here is not used
+        bound = NeuralBellmanFordNetwork(config, graph.num_relation_ids)
     assert isinstance(bound.relation_network, RelationPairs)
     bound.relation_network.set_pairs(pairs)
     bound.layers, bound.score_function, bound.indicator = network.layers, network.score_function, network.indicator
