@@ -12,7 +12,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${NBFNET_SANITIZE_FOLDER:-$root/build/sanitize}
-read -ra tests <<<"${NBFNET_SANITIZE_TESTS:-tests/kernels tests/semiring tests/model tests/explanation}"
+read -ra tests <<<"${NBFNET_SANITIZE_TESTS:-tests/kernels tests/semiring tests/model tests/explanation tests/sampling}"
 mkdir -p "$folder"
 
 cmake -S "$root" -B "$folder/cmake" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DNBFNET_SANITIZE=ON \
