@@ -27,10 +27,10 @@ import torch
 from machine import machine_facts
 from nbfnet.evaluation.filtering import RankingProtocol
 from nbfnet.evaluation.ranks import filtered_ranks
+from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explainer import explain
 from nbfnet.explanation.explanation import Explanation
-from nbfnet.explanation.selection import Deletion
 from nbfnet.explanation.top_paths import DistinctEdges, top_paths
 from nbfnet.graph.inverse import invert, without_inverse_count
 from nbfnet.graph.relational_csr import RelationalCSR

@@ -203,7 +203,7 @@ class TileWalk {
         bool alike = false;
         for (int64_t row = begin; row < end; ++row) {
             const int32_t v = node(row);
-            const bool was_alike = alike && has_degree_and_scale_of(v, node(row - 1));
+            const bool was_alike = alike && degree(c_.graph, v) == degree(c_.graph, node(row - 1));
             alike = shared_.skips_zero_row && !sees_source_[v];
             if (!(alike && was_alike)) {
                 if (places_ == tile_rows) return;
@@ -211,12 +211,6 @@ class TileWalk {
             }
             row_begin_[places_] = row + 1;
         }
-    }
-
-    // Nodes of one degree may have different scales: those of several graphs side by side.
-    bool has_degree_and_scale_of(int32_t v, int32_t other) const {
-        const Scalar *scale = c_.layer.scale;
-        return degree(c_.graph, v) == degree(c_.graph, other) && scale[v] == scale[other];
     }
 
     void add_place(int32_t v) {

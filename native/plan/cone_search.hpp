@@ -52,13 +52,14 @@ class ConeSearch {
         for (int64_t t = 1; t <= iterations; ++t) begin = step_forward(begin, t, everyone, g.edges / 8, anything);
     }
 
-    // Every node between the source and a target, at most so many edges from the one by way of the other.
-    void between(int32_t source, const int32_t *targets, const int32_t *targets_end, int64_t iterations) {
-        const int64_t half = iterations / 2, rest = iterations - half - 1;
+    // Every node between a source and a target, at most so many edges from the one by way of the other.
+    void between(const int32_t *sources, const int32_t *sources_end, const int32_t *targets, const int32_t *targets_end,
+                 int64_t iterations) {
+        const int64_t half = iterations / 2, rest = std::max<int64_t>(iterations - half - 1, 0);
         start(targets, targets_end, to_target, queue);
         size_t last = 0, begin = 0;  // where the nodes furthest from the targets begin, and those from the source
         for (int64_t away = 1; away <= rest; ++away) last = step_backward(last, away, everyone, anything);
-        start(&source, &source + 1, first, reached);
+        start(sources, sources_end, first, reached);
         for (int64_t t = 1; t <= half; ++t) begin = step_forward(begin, t, everyone, g.edges / 8, anything);
         const int64_t edges = edges_of(g.indptr, queue.data(), queue.data() + queue.size());
         for (int64_t t = half + 1; t <= iterations; ++t)
@@ -68,6 +69,11 @@ class ConeSearch {
         last = std::partition(queue.begin() + last, queue.end(), is_late) - queue.begin();
         for (int64_t away = rest + 1; away <= iterations; ++away)
             last = step_backward(last, away, reached, [&](int32_t x) { return first[x] <= iterations - away; });
+    }
+
+    // The reached nodes are reached one iteration later.
+    void delay() {
+        for (const int32_t v : reached) ++first[v];
     }
 
     void clean() {

@@ -3,6 +3,8 @@
 // h^(t)_v of a query depends on its source u only once dist(u, v) <= t; before, it is the background's b^(t)_v. And it
 // matters only if dist(v, nearest target) <= T - t. So v is a row of its query exactly for
 //     first_v = dist(u, v) <= t <= T - dist(v, nearest target) = last_v.
+// A change of the in-edges of some nodes acts like a source that is one edge away from each of them: first_v is then
+// 1 + dist(nearest changed node, v), and the background is what was computed before the change.
 // The background b^(t)_v is computed for t <= need_v, the latest iteration at which anything reads it.
 #include "plan/row_plan.hpp"
 
@@ -48,6 +50,7 @@ class Planner {
 
   private:
     bool all_targets() const { return r.target_begin.empty(); }
+    bool are_changed() const { return !r.changed_begin.empty(); }
 
     void find_cones() {
         const int threads = std::max(1, r.threads);
@@ -88,7 +91,14 @@ class Planner {
             cone.node = search.reached;
         } else {
             const int32_t *begin = r.target.data() + r.target_begin[q], *end = r.target.data() + r.target_begin[q + 1];
-            search.between(r.source[q], begin, end, r.iterations);
+            if (are_changed()) {
+                const int32_t *changed = r.changed.data();
+                search.between(changed + r.changed_begin[q], changed + r.changed_begin[q + 1], begin, end,
+                               r.iterations - 1);
+                search.delay();
+            } else {
+                search.between(&r.source[q], &r.source[q] + 1, begin, end, r.iterations);
+            }
             for (const int32_t *v = begin; v != end; ++v)
                 if (search.first[*v] == never) need[*v] = end_of_all;
             for (const int32_t v : search.queue)
@@ -119,7 +129,7 @@ class Planner {
         for (int64_t f = 0; f < r.families; ++f) {
             for (int64_t v = 0; !r.background_given && v < g.nodes; ++v)
                 if (needs[f][v] > 0) cost[f] += needs[f][v] * (degree(g, static_cast<int32_t>(v)) + edges_worth_a_row);
-            dense[f] = full[f] > 0 && cost[f] >= full[f];
+            dense[f] = !are_changed() && full[f] > 0 && cost[f] >= full[f];
         }
     }
 

@@ -60,8 +60,10 @@ struct PlanRequest {
     std::vector<int32_t> source, family;  // (query)
     std::vector<int64_t> target_begin;    // (query + 1), empty: every node is a target
     std::vector<int32_t> target;          // (target)
-    bool frontier = true;                 // false: every node of every query, the plain algorithm
-    bool background_given = false;        // it is known already: list only what queries read of it
+    std::vector<int64_t> changed_begin;   // (query + 1), empty: the source is what makes rows differ from a background
+    std::vector<int32_t> changed;   // nodes whose in-edges are not those that the given background was computed over
+    bool frontier = true;           // false: every node of every query, the plain algorithm
+    bool background_given = false;  // it is known already: list only what queries read of it
     int threads = 1;
 };
 

@@ -24,8 +24,8 @@ NumPy<T> to_numpy(std::vector<T> values) {
 }
 
 RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families, In<int32_t> source,
-                  In<int32_t> family, In<int64_t> target_begin, In<int32_t> target, bool frontier,
-                  bool background_given, int threads) {
+                  In<int32_t> family, In<int64_t> target_begin, In<int32_t> target, In<int64_t> changed_begin,
+                  In<int32_t> changed, bool frontier, bool background_given, int threads) {
     const int64_t queries = length(source);
     expect(iterations >= 1 && iterations <= most_iterations,
            "iterations is " + std::to_string(iterations) + ", expected 1 to " + std::to_string(most_iterations));
@@ -37,9 +37,17 @@ RowPlan plan_rows(const GraphArrays &graph, int64_t iterations, int64_t families
     if (length(target_begin) > 0) expect_runs("target_begin", target_begin, queries, length(target));
     else expect_length("target", length(target), 0);
     expect_ids("target", target, graph.nodes());
-    const PlanRequest request{
-        graph.graph(),           iterations,        families, to_vector(source), to_vector(family),
-        to_vector(target_begin), to_vector(target), frontier, background_given,  threads};
+    if (length(changed_begin) > 0) expect_runs("changed_begin", changed_begin, queries, length(changed));
+    else expect_length("changed", length(changed), 0);
+    expect_ids("changed", changed, graph.nodes());
+    expect(length(changed_begin) == 0 || (frontier && background_given && length(target_begin) > 0),
+           "changed nodes need a frontier, a background that is given, and targets");
+    const PlanRequest request{graph.graph(),      iterations,
+                              families,           to_vector(source),
+                              to_vector(family),  to_vector(target_begin),
+                              to_vector(target),  to_vector(changed_begin),
+                              to_vector(changed), frontier,
+                              background_given,   threads};
     nb::gil_scoped_release release;
     return make_plan(request);
 }
@@ -112,7 +120,7 @@ void bind_row_plan(nb::module_ &m) {
             "node", [](const RowPlan &plan, int64_t t) { return to_numpy(plan.levels.at(t).node); }, "iteration"_a)
         .def("target_row", [](const RowPlan &plan) { return to_numpy(plan.target_row); });
     m.def("plan_rows", &plan_rows, "graph"_a, "iterations"_a, "families"_a, "source"_a.noconvert(),
-          "family"_a.noconvert(), "target_begin"_a.noconvert(), "target"_a.noconvert(), "frontier"_a,
-          "background_given"_a, "threads"_a);
+          "family"_a.noconvert(), "target_begin"_a.noconvert(), "target"_a.noconvert(), "changed_begin"_a.noconvert(),
+          "changed"_a.noconvert(), "frontier"_a, "background_given"_a, "threads"_a);
     m.def("row_edges", &row_edges, "plan"_a, "graph"_a, "iteration"_a, "relations"_a);
 }

@@ -17,10 +17,10 @@ import torch
 import nbfnet
 from nbfnet.config import ModelConfig
 from nbfnet.errors import ExplanationError, QueryError
+from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explainer import explain
 from nbfnet.explanation.explanation import Explanation
-from nbfnet.explanation.selection import Deletion
 from nbfnet.explanation.top_paths import DistinctEdges
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.relational_csr import RelationalCSR
@@ -202,21 +202,6 @@ def test_deletion_of_nothing_and_of_everything(graph: Graph, make_network: Calla
     empty = Graph("empty", "knowledge", graph.entities, graph.relations, Triplets.empty())
     assert everything == pytest.approx(score(network, empty, 0, 0, 2))
     assert deletion.logits_without([]).shape == (0,)
-
-
-@pytest.mark.parametrize("edges", ["dependent", "independent", "pairwise", "relational", "factorised", "alternating"])
-@pytest.mark.parametrize("aggregate", ["pna", "sum"])
-def test_deletions_that_are_asked_together_are_those_of_each_graph(
-    graph: Graph, make_network: Callable[..., Any], edges: str, aggregate: str
-) -> None:
-    network, messages = make_network(4, edges=edges, aggregate=aggregate), MessageGraph(graph.csr)
-    deletion, random = Deletion(network, messages, "knowledge", (0, 1, 2)), np.random.default_rng(0)
-    deleted = [frozenset(random.choice(graph.csr.num_edges, size, replace=False).tolist()) for size in (0, 1, 2, 9) * 5]
-    asked = torch.tensor([0]), torch.tensor([1]), torch.tensor([[2]])
-    views = [graph.csr.hide(np.array(sorted(slots), dtype=np.int64)) for slots in deleted]
-    with torch.no_grad():
-        expected = [float(network.score(MessageGraph(view), *asked)) for view in views]
-    np.testing.assert_allclose(deletion.logits_without_facts(deleted), expected, rtol=0, atol=1e-12)
 
 
 def test_names_of_the_embedded_graph() -> None:

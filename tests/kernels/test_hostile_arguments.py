@@ -123,6 +123,8 @@ def plan_rows(**changes: Any) -> Any:
         "family": ints(0, 1),
         "target_begin": longs(0, 1, 3),
         "target": ints(1, 2, 3),
+        "changed_begin": longs(),
+        "changed": ints(),
         "frontier": True,
         "background_given": False,
         "threads": 1,
@@ -157,6 +159,8 @@ def plan_rows(**changes: Any) -> Any:
         ("target", ints(1, 2, 4)),
         ("target", ints(1, -2, 3)),
         ("target", ints()),
+        ("changed", ints(1)),
+        ("changed_begin", longs(0, 0, 0)),  # without a background that is given
         ("threads", 0),
         ("threads", -3),
         ("threads", 10**9),
@@ -167,6 +171,27 @@ def test_plan_rows(name: str, value: Any, frontier: bool) -> None:
     assert plan_rows(frontier=frontier).queries == 2
     with pytest.raises(REFUSED):
         plan_rows(frontier=frontier, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("begin", "node", "complaint"),
+    [
+        (longs(0, 1), ints(1), "changed_begin has 2 entries"),
+        (longs(0, 2, 1), ints(1), "changed_begin must rise"),
+        (longs(0, 1, 2), ints(1), "changed_begin must rise"),
+        (longs(0, 1, 1), ints(4), "changed holds"),
+        (longs(0, 1, 1), ints(-1), "changed holds"),
+    ],
+)
+def test_changed_nodes(begin: Any, node: Any, complaint: str) -> None:
+    given = {"background_given": True}
+    assert plan_rows(changed_begin=longs(0, 1, 1), changed=ints(2), **given).queries == 2
+    with pytest.raises(ValueError, match=complaint):
+        plan_rows(changed_begin=begin, changed=node, **given)
+    with pytest.raises(ValueError, match="changed nodes need"):
+        plan_rows(changed_begin=longs(0, 1, 1), changed=ints(2), frontier=False, **given)
+    with pytest.raises(ValueError, match="changed nodes need"):
+        plan_rows(changed_begin=longs(0, 1, 1), changed=ints(2), target_begin=longs(), target=ints(), **given)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from nbfnet.errors import ExplanationError
+from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.edge_importance import edge_importance
 from nbfnet.explanation.explanation import Asked, Explanation, PathOrder
 from nbfnet.explanation.path import ExplainedPath, PathEdge
-from nbfnet.explanation.selection import Candidate, Deletion, Selected, Selection
+from nbfnet.explanation.selection import Candidate, Selected, Selection
 from nbfnet.explanation.top_paths import DistinctEdges, short_paths, top_paths
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import invert

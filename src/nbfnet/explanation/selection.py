@@ -19,75 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import torch
-
+from nbfnet.explanation.deletion import Deletion
 from nbfnet.explanation.top_paths import TopPath
-from nbfnet.graph.graph import Kind
-from nbfnet.graph.triplets import Float64
-from nbfnet.model.message_graph import MessageGraph
-from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.sampling.query_edges import QueryEdges
 
-Query = tuple[int, int, int]  # source, relation, target
-
-
-class Deletion:
-    """The logits of one prediction on a graph, as it is and without the facts of a path."""
-
-    def __init__(self, network: NeuralBellmanFordNetwork, graph: MessageGraph, kind: Kind, query: Query) -> None:
-        self.network, self.graph, self.query = network, graph, query
-        self._edges = QueryEdges(graph.csr, kind, "triplet")
-
-    def logit(self) -> float:
-        """The logit on the whole graph."""
-        return float(self._scores(self.graph, 1)[0])
-
-    def logits_without(self, paths: Sequence[Sequence[int]]) -> Float64:
-        """(path,) the logit without each path alone; a path is the slots of its edges.
-
-        Every copy of a path's edges is deleted, and their inverses: the same facts, read the other way.
-        """
-        return self.logits_without_facts([self.facts(path) for path in paths])
-
-    def logits_without_facts(self, deleted: Sequence[frozenset[int]]) -> Float64:
-        """(set,) the logit without all edges in some slots, for each set of slots.
-
-        Each leaves another graph, of which the network's frontier computes what the one answer needs; some of these
-        graphs are asked together.
-        """
-        size = max(1, self.graph.csr.num_edges, self.graph.num_nodes)
-        most = max(1, min(_MOST_TOGETHER, _SIZE_TOGETHER // size)) if self._can_be_together else 1
-        logits = [self._logits(deleted[begin : begin + most]) for begin in range(0, len(deleted), most)]
-        return np.concatenate([np.empty(0), *logits])
-
-    def _logits(self, deleted: Sequence[frozenset[int]]) -> Float64:
-        hidden = (np.fromiter(facts, dtype=np.int64, count=len(facts)) for facts in deleted)
-        views = [MessageGraph(self.graph.csr.hide(slots), self.graph.device) for slots in hidden]
-        return self._scores(views[0] if len(views) == 1 else MessageGraph.side_by_side(views), len(views))
-
-    def facts(self, path: Sequence[int]) -> frozenset[int]:
-        """The slots of every copy of a path's edges, and of their inverses."""
-        csr, slots = self.graph.csr, list(path)
-        found = self._edges.slots(csr.source[slots], csr.relation[slots], csr.target[slots][:, None])
-        return frozenset(found.tolist())
-
-    @property
-    def _can_be_together(self) -> bool:
-        """Not where every node is computed, nor where relations are read off the entities of the whole graph."""
-        is_planned = self.network.config.frontier != "off" and self.network.plans_rows(self.graph)
-        return is_planned and self.network.config.edges not in ("factorised", "alternating")
-
-    def _scores(self, graph: MessageGraph, views: int) -> Float64:
-        """(view,) the logits of the query on views of the graph that stand side by side."""
-        source, relation, target = (torch.tensor([part], device=graph.device) for part in self.query)
-        first = torch.arange(views, device=graph.device) * self.graph.num_nodes
-        with torch.no_grad():
-            logits = self.network.score(graph, source + first, relation.expand(views), (target + first)[:, None])
-        return logits[:, 0].double().cpu().numpy()
-
-
-_MOST_TOGETHER, _SIZE_TOGETHER = 16, 1 << 21  # views of a graph, and edges or nodes of all, that are asked together
 _NEAR = 0.8  # of the greatest added drop: near enough for a shorter path to come first
 _EQUAL = 0.95  # of the greatest among the shortest: near enough for a path to come first whose every edge matters
 _FIRM = 0.1  # of the drop: by so much more its least important edge must matter

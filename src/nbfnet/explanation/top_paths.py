@@ -27,7 +27,7 @@ from nbfnet.errors import ExplanationError
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.triplets import Float64, Int32, Int64
 from nbfnet.native import native
-from nbfnet.sampling.sorted_keys import expand_ranges, first_of_runs
+from nbfnet.sampling.sorted_keys import expand_ranges
 
 _ALL = 2**62  # paths: more than any graph has, and what fits into the compiled search
 
@@ -233,9 +233,7 @@ class DistinctEdges:
     @classmethod
     def of(cls, csr: RelationalCSR, importance: Float64) -> DistinctEdges:
         """Merge the copies of each edge; importance is (iteration, slot)."""
-        kind = csr.source.astype(np.int64) * csr.num_relations + csr.relation
-        order = np.lexsort((kind, csr.target))  # stable: the first copy of each edge stands first
-        first = first_of_runs(kind[order]) | first_of_runs(csr.target[order].astype(np.int64))
+        order, first = csr.copies
         if first.all():
             return cls(csr, importance, np.arange(csr.num_edges))
         keep = np.zeros(csr.num_edges, dtype=np.bool_)

@@ -5,7 +5,6 @@ Messages flow head -> tail, and a row gathers what flows *into* a node: rows are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -43,33 +42,6 @@ class RelationalCSR:
         source, relation = triplets.head[order], triplets.relation[order]
         return cls(num_nodes, num_relations, indptr, source, relation, order, weight)
 
-    @classmethod
-    def side_by_side(cls, views: Sequence[RelationalCSR]) -> RelationalCSR:
-        """Views of one graph as one, without an edge between two: node v of the i-th is i |V| + v."""
-        first, node, slot = views[0], 0, 0
-        begins, sources, out_begins, targets, slots = [np.zeros(1, dtype=np.int64)], [], [first.indptr[:1]], [], []
-        for view in views:
-            out = view.transpose
-            begins.append(view.indptr[1:] + slot)
-            sources.append(view.source + np.int32(node))
-            out_begins.append(out.indptr[1:] + slot)
-            targets.append(out.target + np.int32(node))
-            slots.append(out.slot + slot)
-            node, slot = node + view.num_nodes, slot + view.num_edges
-        joined = cls(
-            node,
-            first.num_relations,
-            np.concatenate(begins),
-            np.concatenate(sources),
-            np.concatenate([view.relation for view in views]),
-            np.concatenate([view.edge for view in views]),
-            None if first.weight is None else np.concatenate([np.asarray(view.weight) for view in views]),
-            first if first.whole is None else first.whole,
-        )
-        transpose = Transpose(np.concatenate(out_begins), np.concatenate(targets), np.concatenate(slots))
-        joined.__dict__["transpose"] = transpose  # what the property would compute
-        return joined
-
     @property
     def num_edges(self) -> int:
         """How many edges the rows hold."""
@@ -90,6 +62,15 @@ class RelationalCSR:
         """The same edges by head: the out-edges of every node."""
         indptr, slot = sort_by_key(self.source, self.num_nodes)
         return Transpose(indptr, self.target[slot], slot)
+
+    @cached_property
+    def copies(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
+        """The slots with equal edges one behind the other, and whether each is the first of its kind."""
+        kind = self.source.astype(np.int64) * self.num_relations + self.relation
+        order = np.lexsort((kind, self.target))  # stable: copies keep their order
+        first = np.ones(self.num_edges, dtype=np.bool_)
+        first[1:] = (np.diff(kind[order]) != 0) | (np.diff(self.target[order]) != 0)
+        return order, first
 
     @cached_property
     def heads(self) -> Incidence:

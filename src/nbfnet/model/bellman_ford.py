@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -125,8 +126,7 @@ class BellmanFord(nn.Module):
         source: Int32,
         relation: Int64,
         targets: tuple[Int64, Int32] | None,
-        *,
-        background_given: bool = False,
+        **options: Any,
     ) -> Frontier:
         """The rows of distinct queries, see ``Frontier.make``."""
         return Frontier.make(
@@ -137,7 +137,7 @@ class BellmanFord(nn.Module):
             iterations=self.config.layers,
             dependent=self.config.edges != "independent",
             frontier=self.config.frontier != "off",
-            background_given=background_given,
+            **options,
         )
 
     def frontier_memory(self, frontier: Frontier) -> int:

@@ -26,7 +26,7 @@ from nbfnet.model.memory import composed_memory, fused_memory
 from nbfnet.model.message_graph import MessageGraph
 from nbfnet.native import native
 
-_NO_TARGETS = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
+_NONE = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))  # no targets are named, no nodes changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,7 @@ class Frontier:
     source: Int32  # (query,)
     relation: Int64  # (query,)
     family_relation: Int64  # (family,) a relation of each family, which gives its edge representations
+    origin: Int64 | None = None  # (node,) which node of a given background each one is a copy of; None: itself
 
     @classmethod
     def make(
@@ -51,6 +52,8 @@ class Frontier:
         dependent: bool,
         frontier: bool,
         background_given: bool = False,
+        changed: tuple[Int64, Int32] | None = None,
+        origin: Int64 | None = None,
     ) -> Frontier:
         """Plan the rows of distinct queries (source, relation).
 
@@ -63,12 +66,16 @@ class Frontier:
             dependent: whether edge representations depend on the query's relation.
             frontier: False plans every node of every query.
             background_given: lists what queries read of the background, for the caller to fill in.
+            changed: begin (query + 1,) and nodes of each query whose in-edges are not those of the given background.
+                That background knows the source: only what a changed node reaches is a row.
+            origin: (node,) which node of a given background each node is a copy of.
 
         Raises:
             QueryError: an id is not in the graph, or the arrays do not fit each other.
         """
         assert native is not None
-        begin, target = _NO_TARGETS if targets is None else targets
+        begin, target = _NONE if targets is None else targets
+        changed_begin, changed_node = _NONE if changed is None else changed
         _check("source", source, graph.num_nodes)
         _check("relation", relation, graph.num_relations)
         _check("target", target, graph.num_nodes)
@@ -86,20 +93,22 @@ class Frontier:
                 family.astype(np.int32),
                 np.ascontiguousarray(begin, dtype=np.int64),
                 np.ascontiguousarray(target, dtype=np.int32),
+                changed_begin,
+                changed_node,
                 frontier,
                 background_given,
                 torch.get_num_threads(),
             )
         except ValueError as error:
             raise QueryError(f"the rows of the queries cannot be planned: {error}") from None
-        return cls(graph, plan, source, relation, family_relation)
+        return cls(graph, plan, source, relation, family_relation, origin)
 
     @classmethod
     def of_background(cls, graph: MessageGraph, relation: int, iterations: int) -> Frontier:
         """Plan the background of every node, for the queries of a relation."""
         assert native is not None
         none, threads = np.zeros(0, dtype=np.int32), torch.get_num_threads()
-        plan = native.plan_rows(graph.arrays, iterations, 1, none, none, *_NO_TARGETS, True, False, threads)
+        plan = native.plan_rows(graph.arrays, iterations, 1, none, none, *_NONE, *_NONE, True, False, threads)
         return cls(graph, plan, none, none.astype(np.int64), np.array([relation], dtype=np.int64))
 
     @classmethod
@@ -108,7 +117,7 @@ class Frontier:
         assert native is not None
         family, threads = np.arange(len(source), dtype=np.int32), torch.get_num_threads()
         plan = native.plan_rows(
-            graph.arrays, iterations, len(source), source, family, *_NO_TARGETS, False, False, threads
+            graph.arrays, iterations, len(source), source, family, *_NONE, *_NONE, False, False, threads
         )
         return cls(graph, plan, source, relation, relation)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,21 +23,13 @@ class MessageGraph:
     def __init__(
         self, csr: RelationalCSR, device: torch.device | str = "cpu", *, mean_log_degree: float | None = None
     ) -> None:
-        """``mean_log_degree`` is that of the whole graph where these are the edges of a sample."""
+        """``mean_log_degree`` is that of the whole graph where these are only some of its edges."""
         self.csr, self._mean_log_degree = csr, mean_log_degree
         self.device = torch.device(device)
         self.indptr = torch.from_numpy(csr.indptr).to(self.device)  # (node + 1,)
         self.source_index = torch.from_numpy(csr.source).to(self.device)  # (edge,)
         self.relation = torch.from_numpy(csr.relation).to(self.device)  # (edge,)
         self._scales: dict[torch.dtype, Tensor] = {}
-        self._views: Sequence[MessageGraph] = ()
-
-    @classmethod
-    def side_by_side(cls, views: Sequence[MessageGraph]) -> MessageGraph:
-        """Views of one graph as one, for a query on each: node v of the i-th is i |V| + v."""
-        joined = cls(RelationalCSR.side_by_side([view.csr for view in views]), views[0].device)
-        joined._views = views
-        return joined
 
     @property
     def num_nodes(self) -> int:
@@ -50,13 +41,17 @@ class MessageGraph:
         """Relation ids, inverses included."""
         return self.csr.num_relations
 
+    @cached_property
+    def mean_log_degree(self) -> float:
+        """The mean of log(degree + 1) over the nodes."""
+        if self._mean_log_degree is not None:
+            return self._mean_log_degree
+        return float(self.indptr.diff().double().log1p().mean())
+
     def scale(self, dtype: torch.dtype) -> Tensor:
         """s_v = log(degree_v + 1) / mean of log(degree + 1), (node,)."""
         if dtype not in self._scales:
-            if self._views:  # each has a mean of its own
-                self._scales[dtype] = torch.cat([view.scale(dtype) for view in self._views])
-            else:
-                self._scales[dtype] = degree_scale(self.indptr.diff(), dtype, self._mean_log_degree)
+            self._scales[dtype] = degree_scale(self.indptr.diff(), dtype, self.mean_log_degree)
         return self._scales[dtype]
 
     @cached_property

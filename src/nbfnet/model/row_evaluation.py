@@ -101,10 +101,11 @@ def iterate_rows(
 
 def fill_background(rows: Tensor, frontier: Frontier, iteration: int, backgrounds: Backgrounds) -> None:
     """Write b^(t) into the rows that a frontier lists but does not compute."""
-    begin, node = frontier.plan.begin(iteration), torch.from_numpy(frontier.plan.node(iteration))
+    begin, node = frontier.plan.begin(iteration), frontier.plan.node(iteration)
     for family, relation in enumerate(frontier.family_relation.tolist()):
         a, b = begin[frontier.plan.queries + family : frontier.plan.queries + family + 2].tolist()
-        torch.index_select(backgrounds(relation).representation[iteration - 1], 0, node[a:b], out=rows[a:b])
+        known = torch.from_numpy(node[a:b] if frontier.origin is None else frontier.origin[node[a:b]])
+        torch.index_select(backgrounds(relation).representation[iteration - 1], 0, known, out=rows[a:b])
 
 
 def score_rows(

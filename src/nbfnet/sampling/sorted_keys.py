@@ -39,5 +39,6 @@ def expand_ranges(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
     >>> owner.tolist(), position.tolist()
     ([0, 0, 2], [5, 6, 2])
     """
-    owner = np.repeat(np.arange(len(begin)), end - begin)
-    return owner, begin[owner] + number_in_runs(owner)
+    length = end - begin
+    owner = np.repeat(np.arange(len(begin)), length)
+    return owner, np.arange(len(owner)) + (begin - np.cumsum(length) + length)[owner]
