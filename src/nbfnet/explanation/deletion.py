@@ -5,8 +5,8 @@ dist(v, answer) <= T - t. These rows, the *cone* of a deletion, are computed aga
 whole graph, and are read from there. The cones of many deletions make one graph: a copy of every node of every cone,
 whose in-edges come from copies of the same cone, or from the nodes themselves.
 
-PNA divides every node's degree by a mean over the graph, which a deletion changes, and with it every row. A change of
-less than a thousandth is left out; where it is larger, as in a small graph, all rows are computed again.
+PNA divides every node's degree by a mean over the graph, which a deletion changes, and with it every row. Where that
+matters, as in a small graph, the deletion is *wide*: every node is in its cone. In a large graph it is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -31,7 +32,7 @@ from nbfnet.sampling.sorted_keys import expand_ranges
 
 Query = tuple[int, int, int]  # source, relation, target
 
-_SMALL = 1e-3  # a share of the mean log-degree
+_SMALL = 2e-3  # a change of the mean log-degree; logits change by less than that share of a drop
 _NODES_TOGETHER = 1 << 22  # of all deletions that are computed together, and as many edges
 
 
@@ -64,32 +65,19 @@ class Deletion:
     def logits_without_facts(self, deleted: Sequence[frozenset[int]]) -> Float64:
         """(set,) the logit without all edges in some slots, for each set of slots."""
         slots = [np.array(sorted(facts), dtype=np.int64) for facts in deleted]
-        local = [i for i, some in enumerate(slots) if self._is_local(some)]
-        logits = np.empty(len(slots))
         with torch.no_grad():
-            if local:
-                some = [slots[i] for i in local]
-                representation = torch.stack([direction.represent(some) for direction in self._directions]).sum(0)
-                found = self.network.score_function(representation, self._directions[0].query)
-                logits[local] = found.double().numpy()
-            for i in set(range(len(slots))).difference(local):
-                logits[i] = self._score(slots[i])
-        return logits
+            if not (self._directions and slots):
+                return np.array([self._score(some) for some in slots], dtype=np.float64)
+            representation = torch.stack([direction.represent(slots) for direction in self._directions]).sum(0)
+            logits: Tensor = self.network.score_function(representation, self._directions[0].query)
+        found: Float64 = logits.double().numpy()
+        return found
 
     def facts(self, path: Sequence[int]) -> frozenset[int]:
         """The slots of every copy of a path's edges, and of their inverses."""
         csr, slots = self.graph.csr, list(path)
         found = self._edges.slots(csr.source[slots], csr.relation[slots], csr.target[slots][:, None])
         return frozenset(found.tolist())
-
-    def _is_local(self, slots: Int64) -> bool:
-        """Whether only cones are computed without these edges."""
-        if not self._directions:
-            return False
-        node, lost = np.unique(self.graph.csr.target[slots], return_counts=True)
-        degree = self.graph.csr.degree[node]
-        change = (np.log1p(degree) - np.log1p(degree - lost)).sum() / self.graph.num_nodes
-        return bool(change <= _SMALL * self.graph.mean_log_degree)
 
     def _score(self, slots: Int64) -> float:
         """The logit without the edges in some slots, from the beginning."""
@@ -124,6 +112,7 @@ class _Direction:
         self.source, self.relation, self.target = source, relation, target
         self.query = relations.of(torch.tensor([relation]))[0]  # (dim,)
         self._distance = distance_to(graph.csr, target, network.config.layers)
+        self._mean_log_degree = float(graph.mean_log_degree)
         self._whole = self._pass()
 
     def represent(self, deleted: Sequence[Int64]) -> Tensor:
@@ -131,22 +120,30 @@ class _Direction:
         half = (len(deleted) + 1) // 2
         if half < len(deleted) and len(deleted) * self.graph.num_nodes > _NODES_TOGETHER:
             return torch.cat([self.represent(deleted[:half]), self.represent(deleted[half:])])
-        cones = _Cones.of(self.graph.csr, deleted, self._distance, self.network.config.layers)
+        mean = np.array([self._mean_without(slots) for slots in deleted])
+        is_wide = mean != self._mean_log_degree
+        cones = _Cones.of(self.graph.csr, deleted, is_wide, self._distance, self.network.config.layers)
         if half < len(deleted) and cones.num_edges > _NODES_TOGETHER:
             return torch.cat([self.represent(deleted[:half]), self.represent(deleted[half:])])
-        edges, origin = cones.graph()
-        copies = MessageGraph(edges, self.graph.device, mean_log_degree=self.graph.mean_log_degree)
+        mean_of_copy = np.append(mean[cones.deletion], np.full(self.graph.num_nodes, self._mean_log_degree))
         frontier = self.network.frontier(
-            copies,
+            MessageGraph(cones.edges(), self.graph.device, mean_log_degree=mean_of_copy),
             cones.places_of(self.source),
             np.full(len(deleted), self.relation),
             (np.arange(len(deleted) + 1), cones.places_of(self.target)),
             background_given=True,
             changed=cones.changed(),
-            origin=origin,
+            origin=np.append(cones.node, np.arange(self.graph.num_nodes)),
         )
         rows = evaluate_rows(self.relations, self.network.iterations(), frontier, backgrounds=lambda _: self._whole)
         return rows.index_select(0, frontier.target_rows())
+
+    def _mean_without(self, slots: Int64) -> float:
+        """The mean log-degree without some edges, or that of the whole graph if they hardly differ."""
+        node, lost = np.unique(self.graph.csr.target[slots], return_counts=True)
+        degree = self.graph.csr.degree[node]
+        change = float((np.log1p(degree) - np.log1p(degree - lost)).sum()) / self.graph.num_nodes
+        return self._mean_log_degree - (change if change > _SMALL * self._mean_log_degree else 0.0)
 
     def _pass(self) -> Background:
         """What the network computes for every node on the whole graph: what a deletion does not change."""
@@ -164,78 +161,71 @@ class _Direction:
 
 @dataclass(frozen=True, eq=False)
 class _Cones:
-    """Copies of the nodes whose representations each deletion changes. A node's key is deletion * |V| + node."""
+    """Copies of the nodes whose representations each deletion changes, and behind them the nodes themselves."""
 
     csr: RelationalCSR
-    key: Int64  # (copy,)
-    copy: Int32  # (key,) the copy, -1 where there is none
-    slot: Int64  # (deleted edge,) deletion by deletion
-    deletion: Int64  # (deleted edge,)
+    deleted: Sequence[Int64]  # the slots of each deletion
+    deletion: Int64  # (copy,)
+    node: Int32  # (copy,) what it is a copy of
+    copy: Int32  # (deletion, node) the copy, -1 where there is none
+    num_changed: int  # copies that a deletion changes at once; they come first, deletion by deletion
 
     @classmethod
-    def of(cls, csr: RelationalCSR, deleted: Sequence[Int64], distance: Int32, iterations: int) -> _Cones:
-        """Breadth-first from the ends of the deleted edges, as far as the answer, at a distance (node,), needs it."""
-        copy = np.full(len(deleted) * csr.num_nodes, -1, dtype=np.int32)
-        slot = np.concatenate(deleted) if deleted else np.zeros(0, dtype=np.int64)
-        deletion = np.repeat(np.arange(len(deleted)), [len(slots) for slots in deleted])
-        owner, node, count = deletion, csr.target[slot], 0
-        keys: list[Int64] = []
+    def of(
+        cls,
+        csr: RelationalCSR,
+        deleted: Sequence[Int64],
+        is_wide: npt.NDArray[np.bool_],
+        distance: Int32,
+        iterations: int,
+    ) -> _Cones:
+        """Breadth-first from the ends of deleted edges, as far as the answer, at a distance (node,), needs it."""
+        everyone = np.arange(csr.num_nodes, dtype=np.int32)
+        ends = [everyone if wide else csr.target[slots] for wide, slots in zip(is_wide, deleted, strict=True)]
+        deletion, node = np.repeat(np.arange(len(ends)), [len(end) for end in ends]), np.concatenate(ends)
+        copy = np.full((len(deleted), csr.num_nodes), -1, dtype=np.int32)
+        found: list[tuple[Int64, Int32]] = []
+        count = 0
         for t in range(1, iterations + 1):
-            key = owner * csr.num_nodes + node
-            key = key[(distance[node] <= iterations - t) & (copy[key] < 0)]
-            copy[key] = np.arange(len(key))  # of equal ones, the last is kept
-            key = key[copy[key] == np.arange(len(key))]
-            copy[key] = np.arange(count, count + len(key))
-            keys.append(key)
-            count += len(key)
-            reached, node = np.divmod(key, csr.num_nodes)
+            new = (distance[node] <= iterations - t) & (copy[deletion, node] < 0)
+            deletion, node = deletion[new], node[new]
+            copy[deletion, node] = np.arange(len(node))  # of equal ones, the last is kept
+            last = copy[deletion, node] == np.arange(len(node))
+            deletion, node = deletion[last], node[last]
+            copy[deletion, node] = np.arange(count, count + len(node))
+            found.append((deletion, node))
+            count += len(node)
             edge, out = expand_ranges(csr.transpose.indptr[node], csr.transpose.indptr[node + 1])
-            owner, node = reached[edge], csr.transpose.target[out]
-        return cls(csr, np.concatenate(keys), copy, slot, deletion)
+            deletion, node = deletion[edge], csr.transpose.target[out]
+        deletion, node = (np.concatenate(part) for part in zip(*found, strict=True))
+        return cls(csr, deleted, deletion, node, copy, len(found[0][0]))
 
     @property
     def num_edges(self) -> int:
-        """The in-edges of all copies, but for the deleted ones."""
-        return int(self.csr.degree[self.key % self.csr.num_nodes].sum())
+        """The in-edges of all copies, those that are deleted included."""
+        return int(self.csr.degree[self.node].sum())
 
     def places_of(self, node: int) -> Int32:
-        """(deletion,) where a node stands in the graph of the copies: behind them, unless it has a copy."""
-        copy = self.copy[node :: self.csr.num_nodes]
-        return np.where(copy < 0, len(self.key) + node, copy).astype(np.int32)
+        """(deletion,) where a node stands: behind the copies, unless it has one."""
+        copy = self.copy[:, node]
+        return np.where(copy < 0, len(self.node) + node, copy).astype(np.int32)
 
     def changed(self) -> tuple[Int64, Int32]:
-        """Where each deletion's begin, and the copies that a deleted edge ends in."""
-        copy = self._changed()
-        num_deletions = len(self.copy) // self.csr.num_nodes
-        return np.searchsorted(self.deletion[copy >= 0], np.arange(num_deletions + 1)), copy[copy >= 0]
+        """Where each deletion's copies begin, of those that it changes at once, and these copies."""
+        begin = np.searchsorted(self.deletion[: self.num_changed], np.arange(len(self.deleted) + 1))
+        return begin, np.arange(self.num_changed, dtype=np.int32)
 
-    def graph(self) -> tuple[RelationalCSR, Int64]:
-        """The in-edges of every copy without the deleted ones, and the node that each stands for.
-
-        Behind the copies stand the nodes themselves, without edges: what they are is known.
-        """
-        csr = self.csr
-        deletion, node = np.divmod(self.key, csr.num_nodes)
-        owner, slot = expand_ranges(csr.indptr[node], csr.indptr[node + 1])
-        begin = np.cumsum(csr.degree[node]) - csr.indptr[node + 1]  # where slot 0 of each copy would be
-        keep, changed = np.ones(len(slot), dtype=np.bool_), self._changed()
-        keep[begin[changed[changed >= 0]] + self.slot[changed >= 0]] = False
+    def edges(self) -> RelationalCSR:
+        """The in-edges of every copy but the deleted ones. The nodes themselves have none: what they are is known."""
+        csr, num_nodes = self.csr, len(self.node) + self.csr.num_nodes
+        owner, slot = expand_ranges(csr.indptr[self.node], csr.indptr[self.node + 1])
+        keep, first = np.ones(len(slot), dtype=np.bool_), np.cumsum(csr.degree[self.node]) - csr.indptr[self.node + 1]
+        for deletion, slots in enumerate(self.deleted):
+            copy = self.copy[deletion, csr.target[slots]]
+            keep[first[copy[copy >= 0]] + slots[copy >= 0]] = False
         owner, slot = owner[keep], slot[keep]
-        source = csr.source[slot]
-        copy = self.copy[deletion[owner] * csr.num_nodes + source]
-        indptr = np.zeros(len(node) + csr.num_nodes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owner, minlength=len(node) + csr.num_nodes), out=indptr[1:])
-        edges = RelationalCSR(
-            len(node) + csr.num_nodes,
-            csr.num_relations,
-            indptr,
-            np.where(copy < 0, len(node) + source, copy).astype(np.int32),
-            csr.relation[slot],
-            csr.edge[slot],
-        )
-        return edges, np.concatenate([node, np.arange(csr.num_nodes)])
-
-    def _changed(self) -> Int32:
-        """(deleted edge,) the copy that it ends in, -1 where there is none."""
-        copy: Int32 = self.copy[self.deletion * self.csr.num_nodes + self.csr.target[self.slot]]
-        return copy
+        copy, source = self.copy[self.deletion[owner], csr.source[slot]], csr.source[slot]
+        indptr = np.zeros(num_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owner, minlength=num_nodes), out=indptr[1:])
+        source = np.where(copy < 0, len(self.node) + source, copy).astype(np.int32)
+        return RelationalCSR(num_nodes, csr.num_relations, indptr, source, csr.relation[slot], csr.edge[slot])

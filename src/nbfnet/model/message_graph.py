@@ -12,6 +12,7 @@ from torch import Tensor
 from nbfnet.errors import OperatorError
 from nbfnet.graph.incidence import Incidence
 from nbfnet.graph.relational_csr import RelationalCSR
+from nbfnet.graph.triplets import Float64
 from nbfnet.kernels.meeting_means import Incidences, Meetings
 from nbfnet.native import native
 from nbfnet.operators.pna import degree_scale
@@ -21,9 +22,9 @@ class MessageGraph:
     """A RelationalCSR for a network: E(v) by row, each edge with its source and its relation."""
 
     def __init__(
-        self, csr: RelationalCSR, device: torch.device | str = "cpu", *, mean_log_degree: float | None = None
+        self, csr: RelationalCSR, device: torch.device | str = "cpu", *, mean_log_degree: float | Float64 | None = None
     ) -> None:
-        """``mean_log_degree`` is that of the whole graph where these are only some of its edges."""
+        """``mean_log_degree`` is that of the whole graph where these are only some of its edges, or of each node."""
         self.csr, self._mean_log_degree = csr, mean_log_degree
         self.device = torch.device(device)
         self.indptr = torch.from_numpy(csr.indptr).to(self.device)  # (node + 1,)
@@ -42,8 +43,8 @@ class MessageGraph:
         return self.csr.num_relations
 
     @cached_property
-    def mean_log_degree(self) -> float:
-        """The mean of log(degree + 1) over the nodes."""
+    def mean_log_degree(self) -> float | Float64:
+        """The mean of log(degree + 1) over the nodes of the graph that each node is of."""
         if self._mean_log_degree is not None:
             return self._mean_log_degree
         return float(self.indptr.diff().double().log1p().mean())

@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from nbfnet.graph.triplets import Float64
 from nbfnet.operators.aggregate import Aggregate, extremum_by_row, messages_by_row, sum_by_row
 from nbfnet.operators.registry import aggregates
 
@@ -61,11 +62,15 @@ class PNAAggregate(Aggregate):
         return plain + scale[:, None] * amplified + attenuated / scale.clamp(min=LEAST_SCALE)[:, None]
 
 
-def degree_scale(degree: Tensor, dtype: torch.dtype, mean_log_degree: float | None = None) -> Tensor:
+def degree_scale(degree: Tensor, dtype: torch.dtype, mean_log_degree: float | Float64 | None = None) -> Tensor:
     """s_v = log(degree_v + 1) / mean over nodes of log(degree + 1), (node,); 1 where no node has an edge.
 
-    ``mean_log_degree`` is that mean where the nodes are only some of the graph's.
+    ``mean_log_degree`` is that mean where the nodes are only some of the graph's, or (node,) of several graphs.
     """
     log_degree = degree.to(torch.float64).log1p()
-    mean = log_degree.mean() if mean_log_degree is None else log_degree.new_tensor(mean_log_degree)
+    mean = (
+        log_degree.mean()
+        if mean_log_degree is None
+        else torch.as_tensor(mean_log_degree, dtype=torch.float64, device=degree.device)
+    )
     return torch.where(mean > 0, log_degree / mean, torch.ones_like(log_degree)).to(dtype)
