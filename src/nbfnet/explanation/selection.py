@@ -54,7 +54,7 @@ class Selection:
         self.deletion, self.candidates = deletion, candidates
         self.logit = deletion.logit()
         self._facts = [deletion.facts(candidate.slots) for candidate in candidates]
-        self._drops: list[float] = (self.logit - deletion.logits_without([c.slots for c in candidates])).tolist()
+        self._drops: list[float] = (self.logit - deletion.logits_without_facts(self._facts)).tolist()
         self._edge_drops: dict[int, float] = {}
 
     def best(self, k: int) -> list[Selected]:
