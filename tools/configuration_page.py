@@ -26,7 +26,7 @@ CHOSEN = """
 
 | key | choice |
 | --- | --- |
-| `model.edges` | `dependent` if there are at least 30 relations with 20 facts each on average, else `independent` |
+| `model.edges` | `dependent` if there are at least 12 relations with 20 facts each on average, else `independent` |
 | `model.symmetric` | `true` for a homogeneous graph |
 | `training.batch_size` | 64, fewer for a graph of less than 4,096 facts, or if memory is short |
 | `training.negatives` | 1 for a homogeneous graph |

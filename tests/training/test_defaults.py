@@ -31,9 +31,9 @@ def of_size(graph_of, dataset_of):
 @pytest.mark.parametrize(
     ("relations", "facts", "edges", "hiding", "temperature"),
     [
-        (30, 600, "dependent", "triplet", 0.5),
-        (30, 599, "independent", "triplet", 1.0),  # 20 facts a relation are needed
-        (29, 9000, "independent", "triplet", 1.0),
+        (12, 240, "dependent", "triplet", 0.5),
+        (12, 239, "independent", "triplet", 1.0),  # 20 facts a relation are needed
+        (11, 9000, "independent", "triplet", 1.0),
         (1, 60, "independent", "triplet", 1.0),
     ],
 )
@@ -41,6 +41,12 @@ def test_a_knowledge_graph(of_size, relations, facts, edges, hiding, temperature
     config = chosen(of_size(relations, facts))
     assert (config.model.edges, config.training.hiding, config.training.temperature) == (edges, hiding, temperature)
     assert (config.training.negatives, config.model.symmetric) == (32, False)
+
+
+@pytest.mark.parametrize(("stated", "temperature"), [("dependent", 0.5), ("independent", 1.0)])
+@pytest.mark.parametrize("relations", [2, 20])
+def test_the_temperature_follows_the_edges_that_are_stated(of_size, relations, stated, temperature):
+    assert chosen(of_size(relations, 900), edges=stated).training.temperature == temperature
 
 
 @pytest.mark.parametrize(("relations", "facts"), [(2, 400), (46, 3000)])
