@@ -25,10 +25,9 @@ WHAT = {
 HEADER = """# The recipe
 
 What each ingredient of a training adds. `benchmarks/recipe.py` trained the same network (the paper's, with the defaults
-that `nbfnet train` chooses for the graph) with each recipe for the same number of epochs, on one thread. The epoch with
-the best valid MRR is kept. Test links are ranked once, against all entities, with facts, valid and test links of the
-test graph filtered, ties realistic. Every run is a line of `results/recipe.jsonl`; `python tools/recipe_page.py` writes
-this page.
+that `nbfnet train` chooses for the graph) with each recipe, on one thread. The epoch with the best valid MRR is kept.
+Test links are ranked once, against all entities, with facts, valid and test links of the test graph filtered, ties
+realistic. Every run is a line of `results/recipe.jsonl`; `python tools/recipe_page.py` writes this page.
 
 """
 
@@ -74,15 +73,14 @@ def _graph_table(graph: str, lines: list[Line]) -> str:
                 _spread([run[part][metric] for run in runs])
                 for part, metric in (("valid", "mrr"), ("test", "mrr"), ("test", "hits@10"))
             )
-            best = ", ".join(str(round(run["best_epoch"], 1)) for run in runs)
+            best = ", ".join(f"{run['best_epoch']:g}" for run in runs) + f" of {runs[0]['epochs']:g}"
             minutes = mean(run["cpu_seconds"] for run in runs) / 60
             rows.append(f"| {recipe} | {valid} | {test} | {hits} | {best} | {minutes:.1f} | {len(runs)} |\n")
     head = (
         "| recipe | valid MRR | test MRR | test HITS@10 | best epoch | minutes of one core | seeds |\n"
         "| --- | --- | --- | --- | --- | --- | --- |\n"
     )
-    epochs = max(line["epochs"] for line in lines)
-    return f"\n## {graph}, {epochs:g} epoch{'' if epochs == 1 else 's'}\n\n{head}{''.join(rows)}"
+    return f"\n## {graph}\n\n{head}{''.join(rows)}"
 
 
 def _spread(values: list[float]) -> str:
