@@ -108,6 +108,10 @@ class TrainingConfig(_Frozen):
     loss: Literal["binary", "softmax"] = "binary"
     """The paper's binary cross entropy of the answer and n negatives, or the cross entropy of the answer among all
     entities that are not known answers and that can answer by their type. softmax is for knowledge graphs only."""
+    answers: Count = 1
+    """So many answers of a question, a source and a relation, are asked together at most: they share one pass of the
+    network, and their negatives. With more than one an epoch asks half of all questions, and two epochs ask every link
+    both ways."""
     negatives: Count = 32
     """n, wrong answers for each right one of the binary loss. Where entities have types, three of four have the
     answer's type."""

@@ -9,7 +9,7 @@ import pytest
 
 from nbfnet.config import TrainingConfig
 from nbfnet.distributed import Team
-from nbfnet.errors import TrainingError
+from nbfnet.errors import ConfigError, TrainingError
 from nbfnet.training.batches import make_batches
 
 
@@ -178,3 +178,51 @@ def test_an_epoch_of_fewer_batches_draws_other_links_each_time(knowledge):
     first, second = ({link for batch in batches for link, _ in asked_of(batch, 2)} for batches in some)
     assert first != second
     assert len(epoch_of(graph, batch_size=4, batches_per_epoch=1000)) == len(every)
+
+
+@pytest.mark.parametrize("answers", [2, 3, 100])
+def test_two_epochs_ask_every_link_both_ways(knowledge, answers):
+    graph = knowledge.train
+    facts, _ = facts_of(graph)
+    asked = [
+        [pair for batch in epoch_of(graph, epoch, batch_size=7, answers=answers) for pair in asked_of(batch, 2)]
+        for epoch in range(4)
+    ]
+    both = Counter((fact, backwards) for fact in facts for backwards in (False, True))
+    for first, second in ((0, 1), (2, 3)):
+        assert len(asked[first]) == len(asked[second]) == len(facts)
+        assert Counter(asked[first] + asked[second]) == both
+    assert asked[0] != asked[2]
+
+
+@pytest.mark.parametrize("answers", [2, 5, 10])
+def test_answers_of_a_question_are_asked_together(graph_of, answers):
+    """A hub has ten answers, and each of these has the hub alone: their questions are many, the hub's are few."""
+    graph = graph_of(20, 1, [[0, 0, v] for v in range(3, 13)])
+    for seed in range(5):
+        order = [b for e in (0, 1) for b in epoch_of(graph, e, batch_size=1, answers=answers, seed=seed)]
+        places = np.array([place for place, batch in enumerate(order) if batch.source[0] == 0])
+        groups = places.reshape(-1, answers)
+        assert (groups == groups[:, :1] + np.arange(answers)).all()
+        whole = [b for e in (0, 1) for b in epoch_of(graph, e, batch_size=100, answers=answers, seed=seed)]
+        for batch in whole:  # which draws the hub's negatives once
+            assert len(np.unique(batch.target[batch.source == 0, 1:], axis=0)) <= 1
+
+
+def test_answers_that_are_asked_together_have_strict_negatives_of_their_types(graph_of, rows_of):
+    types = [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, -1, -1, -1, -1, -1]
+    graph = graph_of(16, 2, rows_of(3, 16, 2, 60), types=types)
+    facts, inverses = facts_of(graph)
+    known = {*facts, *inverses}
+    for batch in epoch_of(graph, batch_size=30, negatives=8, answers=16):
+        of_target = np.array(types)[batch.target]
+        assert (of_target[:, :7] == of_target[:, :1]).all()
+        for source, relation, targets in zip(batch.source, batch.relation, batch.target, strict=True):
+            queries = [(int(source), int(relation), int(node)) for node in targets]
+            assert queries[0] in known
+            assert not known & set(queries[1:])
+
+
+def test_answers_are_asked_together_of_knowledge_graphs_only(homogeneous):
+    with pytest.raises(ConfigError, match=r"training\.answers = 4.*homogeneous"):
+        epoch_of(homogeneous.train, answers=4)

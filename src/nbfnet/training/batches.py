@@ -55,7 +55,11 @@ class Batch:
 class Batches(Protocol):
     """Makes the batches of a training."""
 
-    num_links: int
+    num_links: int  # of an epoch
+
+    def order(self, seed: int, epoch: int) -> Int64:
+        """(link,) the links of an epoch, by number, in the order in which they are asked."""
+        return np.random.default_rng([seed, epoch]).permutation(self.num_links)
 
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:
         """The batch of some of the links, by number."""
@@ -74,7 +78,7 @@ class Epochs:
     def batch(self, epoch: int, number: int) -> Batch:
         """The batch ``number`` < ``length`` of an epoch, both from 0."""
         if self._order[0] != epoch:
-            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(self.num_links)
+            self._order = epoch, self._batches.order(self._seed, epoch)
         links = self._order[1][number * self._size : (number + 1) * self._size]
         seed = (self._seed, epoch, number)
         return replace(self._batches.make(links, np.random.default_rng(seed)), seed=seed)
@@ -137,6 +141,10 @@ class LinkBatches(Batches):
         heads = len(links) // 2 + (len(links) % 2 and int(generator.integers(2)))
         backwards = np.arange(len(links)) >= len(links) - heads
         backwards = (backwards | self._only_head[links]) & ~self._only_tail[links]
+        return self._ask(asked, backwards, generator)
+
+    def _ask(self, asked: Triplets, backwards: npt.NDArray[np.bool_], generator: np.random.Generator) -> Batch:
+        """One query for each link, which asks for its head if it is asked backwards."""
         source, answer = np.where(backwards, asked.tail, asked.head), np.where(backwards, asked.head, asked.tail)
         relation = np.where(backwards, invert(asked.relation, self._num_relations), asked.relation)
         negatives = [drawn.draw(source, relation, answer, count, generator) for drawn, count in self._draws]
@@ -144,10 +152,49 @@ class LinkBatches(Batches):
         if self._fitting is not None:
             has = self._fitting.count_allowed(source, relation) > 0
             target[has, 1 : 1 + self._hard] = self._fitting.draw(source[has], relation[has], self._hard, generator)
-        return Batch(source, relation, target, len(links))
+        return Batch(source, relation, target, len(asked))
 
     def _can_be_asked(self, source: Int32, relation: Int32, answer: Int32) -> npt.NDArray[np.bool_]:
         return self._negatives.count_allowed(source, relation, answer) > 0
+
+
+class QuestionBatches(LinkBatches):
+    """Knowledge graphs, several answers of a question (source, relation) together, so that they share one query.
+
+    The links of an epoch are half of the directed ones: of the numbers from 0 to 2 N, link i asked forwards is i, and
+    backwards N + i. Two epochs ask every link both ways.
+    """
+
+    def __init__(self, graph: Graph, negatives: int, hard: int = 0, *, answers: int) -> None:
+        """At most ``answers`` of a question are asked together; they have the same negatives."""
+        super().__init__(graph, negatives, hard)
+        links, self._answers, self._type = self._links, answers, graph.types and graph.types.of_entity
+        source, relation = np.concatenate([links.head, links.tail]), invert(links.relation, graph.num_relations)
+        relation = np.concatenate([links.relation, relation]).astype(np.int64)
+        self._question: Int64 = relation * graph.num_nodes + source  # (directed link,)
+        self._askable = np.flatnonzero(~np.concatenate([self._only_head, self._only_tail]))
+        self.num_links = -(-len(self._askable) // 2)
+
+    def order(self, seed: int, epoch: int) -> Int64:
+        """(link,) the directed links of an epoch; those that are asked together stand together."""
+        generator = np.random.default_rng([seed, epoch // 2])
+        links = generator.permutation(self._askable)
+        links = links[np.argsort(self._question[links], kind="stable")]
+        group = np.cumsum(number_in_runs(self._question[links]) % self._answers == 0) - 1
+        links = links[np.argsort(generator.permutation(len(links))[group], kind="stable")]
+        return links[: self.num_links] if epoch % 2 == 0 else links[-self.num_links :]
+
+    def make(self, links: Int64, generator: np.random.Generator) -> Batch:
+        """One query for each directed link."""
+        count = len(self._links)
+        batch = self._ask(self._links.take(links % count), links >= count, generator)
+        # Negatives have the type of the answer: those of the first one serve all of its question and type.
+        key = self._question[links]
+        if self._type is not None:
+            key = key * (int(self._type.max(initial=0)) + 2) + self._type[batch.target[:, 0]] + 1
+        _, first, query = np.unique(key, return_index=True, return_inverse=True)
+        batch.target[:, 1:] = batch.target[first[query], 1:]
+        return batch
 
 
 class SampledBatches(Batches):
@@ -214,6 +261,8 @@ def check_sampling(graph: Graph, config: TrainingConfig) -> None:
         raise ConfigError("sampling.hops: only a knowledge graph can be sampled, and this graph is homogeneous")
     if config.loss == "softmax":
         raise ConfigError("sampling.hops: the softmax loss needs every entity's score; use training.loss = 'binary'")
+    if config.answers > 1:
+        raise ConfigError("sampling.hops: every query has a sample of its own; use training.answers = 1")
     if config.hours is not None:
         raise ConfigError("sampling.hops: a budget of training.hours cannot be planned; state training.epochs instead")
 
@@ -247,16 +296,23 @@ def make_batches(graph: Graph, config: TrainingConfig, sampling: SamplingConfig 
 
     Raises:
         TrainingError: there is nothing to learn from.
-        ConfigError: the graph, or the loss, cannot be sampled.
+        ConfigError: the graph, or the loss, cannot be sampled; or the graph is asked for several answers and has none.
     """
     if not len(graph.triplets):
         raise TrainingError(f"{graph.name}: there are no training facts; give a graph with some")
     if sampling is not None and sampling.hops is not None:
         check_sampling(graph, config)
         return SampledEpochs(SampledBatches(graph, config, sampling), config)
-    kind = PairBatches if graph.kind == "homogeneous" else LinkBatches
     negatives = 0 if config.loss == "softmax" else config.negatives  # or all that are not known are candidates
-    return Epochs(kind(graph, negatives, round(config.hard_negatives * negatives)), config)
+    hard = round(config.hard_negatives * negatives)
+    if config.answers > 1:
+        if graph.kind == "homogeneous":
+            raise ConfigError(
+                f"training.answers = {config.answers}: each pair of a homogeneous graph is a query of its own; use 1"
+            )
+        return Epochs(QuestionBatches(graph, negatives, hard, answers=config.answers), config)
+    kind = PairBatches if graph.kind == "homogeneous" else LinkBatches
+    return Epochs(kind(graph, negatives, hard), config)
 
 
 def mix_batches(
