@@ -168,7 +168,8 @@ class QuestionBatches(LinkBatches):
     def __init__(self, graph: Graph, negatives: int, hard: int = 0, *, answers: int) -> None:
         """At most ``answers`` of a question are asked together; they have the same negatives."""
         super().__init__(graph, negatives, hard)
-        links, self._answers, self._type = self._links, answers, graph.types and graph.types.of_entity
+        links, self._answers = self._links, answers
+        self._type = None if graph.types is None else graph.types.of_entity
         source, relation = np.concatenate([links.head, links.tail]), invert(links.relation, graph.num_relations)
         relation = np.concatenate([links.relation, relation]).astype(np.int64)
         self._question: Int64 = relation * graph.num_nodes + source  # (directed link,)
