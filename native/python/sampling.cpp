@@ -18,33 +18,22 @@ namespace {
 // number that a search follows is compared with its bound while it searches.
 class FactArrays {
   public:
-    FactArrays(In<int64_t> indptr, In<int32_t> source, In<int32_t> relation, In<int64_t> out_indptr, In<int32_t> target,
-               In<int64_t> out_slot)
-        : indptr_(indptr),
-          source_(source),
-          relation_(relation),
-          out_indptr_(out_indptr),
-          target_(target),
-          out_slot_(out_slot) {
-        const int64_t nodes = expect_rows("indptr", indptr), edges = length(source);
-        expect_length("relation", length(relation), edges);
-        expect_length("out_indptr", length(out_indptr), nodes + 1);
-        expect_length("target", length(target), edges);
-        expect_length("out_slot", length(out_slot), edges);
+    // `in_facts` has a word for each fact, `out_facts` two.
+    FactArrays(In<int64_t> in_begin, In<int64_t> in_facts, In<int64_t> out_begin, In<int64_t> out_facts)
+        : in_begin_(in_begin), in_(in_facts), out_begin_(out_begin), out_(out_facts) {
+        static_assert(sizeof(InFact) == sizeof(int64_t) && sizeof(OutFact) == 2 * sizeof(int64_t));
+        expect_length("out_begin", length(out_begin), expect_rows("in_begin", in_begin) + 1);
+        expect_length("out_facts", length(out_facts), 2 * length(in_facts));
     }
 
     FactRows rows() const {
-        return {length(indptr_) - 1, length(source_),    indptr_.data(), source_.data(),
-                relation_.data(),    out_indptr_.data(), target_.data(), out_slot_.data()};
+        return {length(in_begin_) - 1, length(in_),
+                in_begin_.data(),      reinterpret_cast<const InFact *>(in_.data()),
+                out_begin_.data(),     reinterpret_cast<const OutFact *>(out_.data())};
     }
 
   private:
-    In<int64_t> indptr_;
-    In<int32_t> source_;
-    In<int32_t> relation_;
-    In<int64_t> out_indptr_;
-    In<int32_t> target_;
-    In<int64_t> out_slot_;
+    In<int64_t> in_begin_, in_, out_begin_, out_;
 };
 
 using Samples = std::tuple<NumPy<int64_t>, NumPy<int32_t>, NumPy<int32_t>, NumPy<int64_t>, NumPy<int64_t>,
@@ -83,9 +72,8 @@ Samples sample(const FactArrays &facts, In<int64_t> begin, In<int32_t> start, in
 void bind_sampling(nb::module_ &m) {
     using namespace nbfnet;
     nb::class_<FactArrays>(m, "FactArrays")
-        .def(nb::init<In<int64_t>, In<int32_t>, In<int32_t>, In<int64_t>, In<int32_t>, In<int64_t>>(),
-             "indptr"_a.noconvert(), "source"_a.noconvert(), "relation"_a.noconvert(), "out_indptr"_a.noconvert(),
-             "target"_a.noconvert(), "out_slot"_a.noconvert());
+        .def(nb::init<In<int64_t>, In<int64_t>, In<int64_t>, In<int64_t>>(), "in_begin"_a.noconvert(),
+             "in_facts"_a.noconvert(), "out_begin"_a.noconvert(), "out_facts"_a.noconvert());
     m.def("sample_neighbourhoods", &sample, "facts"_a, "begin"_a.noconvert(), "start"_a.noconvert(), "hops"_a,
           "neighbours"_a, "seed"_a, "threads"_a);
 }

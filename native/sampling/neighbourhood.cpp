@@ -72,7 +72,6 @@ class Search {
             expand_level<1>(level_begin, level_end, level_end);
             level_begin = level_end;
         }
-        read_relations(edges_);
         found_.node_begin.push_back(nodes_);
         found_.edge_begin.push_back(edges_);
         expect_as_many(scratch_.nodes_expected, nodes_ - nodes_begin_);
@@ -96,7 +95,7 @@ class Search {
     // `before` have been expanded by the other side.
     template <int side>
     void expand_level(int64_t level_begin, int64_t level_end, int64_t before) {
-        const int64_t *indptr = side == 0 ? facts_.indptr : facts_.out_indptr;
+        const int64_t *indptr = side == 0 ? facts_.in_begin : facts_.out_begin;
         const auto entity_at = [&](int64_t i) { return found_.node[nodes_begin_ + i]; };
         for (int64_t i = level_begin; i < level_end; ++i) {
             if (i + 2 * ahead < level_end) __builtin_prefetch(&indptr[entity_at(i + 2 * ahead)]);
@@ -148,24 +147,21 @@ class Search {
     // The first edges of a row.
     template <int side>
     void prefetch_row(const int64_t *row) const {
+        constexpr int64_t size = side == 0 ? sizeof(InFact) : sizeof(OutFact);
         const int64_t begin = row[0], end = std::min(row[1], begin + fetched);
-        for (int64_t edge = begin; edge < end; edge += cache_line / int64_t{sizeof(int32_t)})
-            __builtin_prefetch((side == 0 ? facts_.source : facts_.target) + edge);
-        if (side == 1)
-            for (int64_t edge = begin; edge < end; edge += cache_line / int64_t{sizeof(int64_t)})
-                __builtin_prefetch(facts_.out_slot + edge);
+        for (int64_t edge = begin; edge < end; edge += cache_line / size) prefetch_edge<side>(edge);
         if (end > begin) prefetch_edge<side>(end - 1);
     }
 
     template <int side>
     void prefetch_edge(int64_t edge) const {
-        __builtin_prefetch((side == 0 ? facts_.source : facts_.target) + edge);
-        if (side == 1) __builtin_prefetch(facts_.out_slot + edge);
+        if constexpr (side == 0) __builtin_prefetch(facts_.in + edge);
+        else __builtin_prefetch(facts_.out + edge);
     }
 
     struct Step {
-        int64_t edge;
-        int32_t number, neighbour;
+        int64_t slot;
+        int32_t number, neighbour, relation;
         bool drawn;
     };
 
@@ -173,9 +169,10 @@ class Search {
     template <int side>
     void follow(int32_t number, int64_t edge, int64_t before, bool drawn) {
         if (waiting_ == together) take_all<side>(before);
-        const int32_t neighbour = side == 0 ? facts_.source[edge] : facts_.target[edge];
-        entities_.prefetch(neighbour);
-        steps_[waiting_++] = {edge, number, neighbour, drawn};
+        Step &step = steps_[waiting_++];
+        if constexpr (side == 0) step = {edge, number, facts_.in[edge].head, facts_.in[edge].relation, drawn};
+        else step = {facts_.out[edge].slot, number, facts_.out[edge].tail, facts_.out[edge].relation, drawn};
+        entities_.prefetch(step.neighbour);
     }
 
     template <int side>
@@ -190,6 +187,7 @@ class Search {
         }
         int32_t *node = found_.node.data() + nodes_begin_;
         int64_t *slots = found_.slot.data() + edges_;
+        int32_t *relations = found_.relation.data() + edges_;
         int32_t *near = (side == 0 ? found_.tail : found_.head).data() + edges_;
         int32_t *far = (side == 0 ? found_.head : found_.tail).data() + edges_;
         const uint8_t *drew = scratch_.drew.data();
@@ -197,20 +195,19 @@ class Search {
         int64_t taken = 0;
         for (int64_t i = 0; i < waiting_; ++i) {
             const Step &step = steps_[i];
-            const int64_t slot = side == 0 ? step.edge : facts_.out_slot[step.edge];
+            const int64_t slot = step.slot;
             const bool leads_somewhere = step.neighbour >= 0 && step.neighbour < facts_.nodes;
             if (!leads_somewhere || slot < 0 || slot >= facts_.edges) throw_damaged("an edge leads nowhere");
             const int32_t other = entities_.number(step.neighbour, node);
             // An edge may come from both of its ends. Where the other end took all of its edges, it took this one.
             if (other < before && (!(drew[other] >> (1 - side) & 1) || scratch_.drawn_edges.contains(slot))) continue;
             if (step.drawn && other < expanded_) scratch_.drawn_edges.insert(slot);
-            __builtin_prefetch(facts_.relation + slot);
             slots[taken] = slot;
+            relations[taken] = step.relation;
             near[taken] = first + step.number;
             far[taken] = first + other;
             ++taken;
         }
-        read_relations(edges_);  // of the edges before, which have come from main memory by now
         edges_ += taken;
         nodes_ = nodes_begin_ + entities_.count();
         waiting_ = 0;
@@ -219,20 +216,12 @@ class Search {
         if (nodes_ > INT32_MAX - together) throw std::length_error("the samples have 2^31 - 1 entities");
     }
 
-    // The relations of edges before `end`, whose slots are within bounds.
-    void read_relations(int64_t end) {
-        const int64_t *slots = found_.slot.data();
-        int32_t *relations = found_.relation.data();
-        for (; relations_ < end; ++relations_) relations[relations_] = facts_.relation[slots[relations_]];
-    }
-
     const SampleRequest &request_;
     const FactRows &facts_;
     Scratch &scratch_;
     NumberTable &entities_;
     Neighbourhoods &found_;
     int64_t nodes_ = 0, edges_ = 0;              // found, of all queries
-    int64_t relations_ = 0;                      // read
     int32_t first_ = 0;                          // the number of this query's first entity
     int64_t nodes_begin_ = 0, edges_begin_ = 0;  // of this query
     int64_t expanded_ = 0;                       // entities with a lower number will have been expanded at the end

@@ -8,16 +8,22 @@
 
 namespace nbfnet {
 
-// The facts by tail, and by head: out-edge i of the transpose stands in slot out_slot[i].
+// A fact in the row of its tail, and in the row of its head: what a search reads of it comes at once.
+struct InFact {
+    int32_t head, relation;
+};
+struct OutFact {
+    int32_t tail, relation;
+    int64_t slot;  // where it stands among the facts by tail
+};
+
 struct FactRows {
     int64_t nodes;
     int64_t edges;
-    const int64_t *indptr;      // (node + 1,)
-    const int32_t *source;      // (slot,)
-    const int32_t *relation;    // (slot,)
-    const int64_t *out_indptr;  // (node + 1,)
-    const int32_t *target;      // (edge,)
-    const int64_t *out_slot;    // (edge,)
+    const int64_t *in_begin;   // (node + 1,)
+    const InFact *in;          // (slot,)
+    const int64_t *out_begin;  // (node + 1,)
+    const OutFact *out;        // (edge,)
 };
 
 struct SampleRequest {

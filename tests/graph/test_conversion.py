@@ -245,6 +245,6 @@ def test_the_manifest_says_what_is_there(tmp_path: Path) -> None:
     source = write_sources(tmp_path / "sources")["split"]
     convert(lambda: open_source(source), tmp_path / "store", memory=MEMORY)
     manifest = json.loads((tmp_path / "store" / "store.json").read_text())
-    assert manifest["version"] == 1
+    assert manifest["version"] == 2
     files = {str(path.relative_to(tmp_path / "store")) for path in (tmp_path / "store").rglob("*") if path.is_file()}
     assert set(manifest["files"]) == files - {"store.json"}

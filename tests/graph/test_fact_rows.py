@@ -34,12 +34,11 @@ def test_they_are_the_rows_of_the_graph(rows, memory, weighted) -> None:
     expected = RelationalCSR.from_triplets(facts, V, R)
     begin = row_begins(facts.tail, V)
     np.testing.assert_array_equal(begin, expected.indptr)
-    names = ["head", "relation", "edge", *(["weight"] if weighted else [])]
+    names = ["fact", "edge", *(["weight"] if weighted else [])]
     found = joined(in_rows(facts, begin, memory), names)
-    for name, array in zip(names, (expected.source, expected.relation, expected.edge, expected.weight), strict=False):
-        np.testing.assert_array_equal(found[name], array)
+    for name, array in zip(names, (expected.records.into, expected.edge, expected.weight), strict=False):
+        np.testing.assert_array_equal(found[name], array if rows else np.empty(0))
     out_begin = row_begins(facts.head, V)
     np.testing.assert_array_equal(out_begin, expected.transpose.indptr)
-    out = joined(out_rows(expected.source, begin, out_begin, memory), ["tail", "slot"])
-    np.testing.assert_array_equal(out["tail"], expected.transpose.target)
-    np.testing.assert_array_equal(out["slot"], expected.transpose.slot)
+    out = joined(out_rows(expected.records.into, begin, out_begin, memory), ["fact"])["fact"]
+    np.testing.assert_array_equal(out, expected.records.out if rows else np.empty(0))

@@ -56,6 +56,14 @@ def test_rows_hold_the_in_edges_in_their_order(graph: tuple[Triplets, int, int])
 
 
 @given(graphs())
+def test_records_have_what_the_columns_have(graph: tuple[Triplets, int, int]) -> None:
+    csr = RelationalCSR.from_triplets(*graph)
+    assert csr.records.into.tolist() == list(zip(csr.source.tolist(), csr.relation.tolist(), strict=True))
+    target, slot = csr.transpose.target.tolist(), csr.transpose.slot.tolist()
+    assert csr.records.out.tolist() == [(v, int(csr.relation[at]), at) for v, at in zip(target, slot, strict=True)]
+
+
+@given(graphs())
 def test_the_transpose_is_the_inverse_and_scipy_agrees(graph: tuple[Triplets, int, int]) -> None:
     triplets, num_nodes, num_relations = graph
     csr = RelationalCSR.from_triplets(triplets, num_nodes, num_relations)

@@ -26,6 +26,7 @@ from nbfnet.graph.loading import open_source
 from nbfnet.graph.name_index import SortedIds
 from nbfnet.graph.relational_csr import RelationalCSR
 from nbfnet.graph.store import fill_store, is_store, new_folder, read_store, write_store
+from nbfnet.graph.store_files import checksum
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
 from nbfnet.training.start import begin
@@ -157,6 +158,8 @@ def test_the_rows_of_a_store_are_those_of_its_facts(what: str, tmp_path: Path) -
             np.testing.assert_array_equal(
                 getattr(graph.facts_csr.transpose, column), getattr(expected.transpose, column)
             )
+        for column in ("into", "out"):
+            np.testing.assert_array_equal(getattr(graph.facts_csr.records, column), getattr(expected.records, column))
 
 
 def test_a_store_knows_its_fingerprint_and_what_is_made_of_it_does_not(tmp_path: Path) -> None:
@@ -229,8 +232,8 @@ FILES = [
     *("test/tail.npy", "test_graph/head.npy", "train/entities/offsets.npy", "train/entities/text.npy"),
     *("train/relations/offsets.npy", "train/entities/labels.json", "train/type_of_entity.npy"),
     *("test_graph/entities/text.npy", "test_graph/type_of_entity.npy", "test_graph_valid/head.npy"),
-    *("train/in/begin.npy", "train/in/edge.npy", "train/in/weight.npy", "test_graph/out/slot.npy"),
-    *("train/out/tail.npy", "train/entities/sorted.npy"),
+    *("train/in/begin.npy", "train/in/edge.npy", "train/in/weight.npy", "train/in/fact.npy"),
+    *("test_graph/out/fact.npy", "train/entities/sorted.npy"),
 ]
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
@@ -256,11 +259,11 @@ def test_a_damaged_file_is_refused(file: str, damage: str, store: Path) -> None:
 ARRAYS = {
     "too long": lambda array: np.concatenate([array, array]),
     "too short": lambda array: array[:-1],
-    "of floats": lambda array: array.astype(np.float32),
-    "of 16 bits": lambda array: array.astype(np.int16),
+    "of floats": lambda array: np.ones(len(array), dtype=np.float32),  # records cannot be cast
+    "of 16 bits": lambda array: np.ones(len(array), dtype=np.int16),
     "of two dimensions": lambda array: array.reshape(-1, 1),
     "of objects": lambda array: array.astype(object),
-    "of text": lambda array: array.astype(str),
+    "of text": lambda array: np.full(len(array), "1"),
 }
 
 
@@ -301,6 +304,21 @@ def test_a_damaged_manifest_is_refused(change: Callable[..., object], store: Pat
     with pytest.raises(GraphFormatError) as caught:
         read_store(store)
     assert caught.value.remedy
+
+
+def test_a_store_of_version_1_is_read_if_it_has_no_rows(tmp_path: Path) -> None:
+    """As runs of older releases hold them; the rows of such a store were other files."""
+    dataset = dataset_of("inductive")
+    for name, rows in (("with", True), ("without", False)):
+        (tmp_path / name).mkdir()
+        fill_store(dataset, tmp_path / name, rows=rows)
+        manifest = {**json.loads((tmp_path / name / "store.json").read_text()), "version": 1}
+        manifest["checksum"] = checksum(manifest)
+        (tmp_path / name / "store.json").write_text(json.dumps(manifest))
+    assert_same(read_store(tmp_path / "without"), dataset)
+    with pytest.raises(GraphFormatError, match="expected nbfnet-store version 2, got nbfnet-store version 1") as caught:
+        read_store(tmp_path / "with")
+    assert "nbfnet data convert" in str(caught.value.remedy)
 
 
 def test_edges_of_nodes_that_are_not_there_are_refused(store: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbfnet.errors import GraphFormatError
-from nbfnet.graph.relational_csr import RelationalCSR, Transpose
+from nbfnet.graph.relational_csr import FactRecords, RelationalCSR
 from nbfnet.graph.triplets import Triplets
 from nbfnet.native import native
 from nbfnet.sampling import bidirectional_bfs
@@ -228,15 +228,17 @@ def test_damaged_rows_are_refused(damage) -> None:
 
 
 @pytest.mark.skipif(native is None, reason="needs the compiled extension")
-@pytest.mark.parametrize("field", ["target", "slot", "indptr"])
+@pytest.mark.parametrize("field", ["tail", "slot", "indptr"])
 @pytest.mark.parametrize("number", [-1, 2**31 - 1])
 def test_damaged_out_edges_are_refused(field, number) -> None:
     facts = power_law()
-    arrays = {name: getattr(facts.transpose, name) for name in ("indptr", "target", "slot")}
-    arrays[field] = np.full_like(arrays[field], number)
+    begin, out = facts.transpose.indptr.copy(), facts.records.out.copy()
     if field == "indptr":
-        arrays[field][::2] = -number
-    facts.__dict__["transpose"] = Transpose(**arrays)
+        begin[:], begin[::2] = number, -number
+    else:
+        out[field] = number
+    facts.__dict__["transpose"] = replace(facts.transpose, indptr=begin)
+    facts.__dict__["records"] = FactRecords(facts.records.into, out)
     with pytest.raises(GraphFormatError, match="do not fit together"):
         sample_of(facts, range(50), [[1]] * 50, hops=1)
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nbfnet.graph.relational_csr import sort_by_key
+from nbfnet.graph.relational_csr import IN_RECORD, OUT_RECORD, sort_by_key
 from nbfnet.graph.triplets import Int32, Int64, Triplets
 from nbfnet.graph.workspace import release_pages
 
 _CHUNK = 1 << 22  # facts that are read at once
-_BYTES_PER_FACT = 64  # of a pass: its columns, their order, and both sorted
+_BYTES_PER_FACT = 80  # of a pass: its columns, end to end, their order, and both sorted
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -34,33 +34,37 @@ def row_begins(key: Int32, num_rows: int) -> Int64:
 
 
 def in_rows(facts: Triplets, begin: Int64, memory: int) -> Iterator[Columns]:
-    """Head, relation, edge and, if there are any, weight of every slot, by tail and within it in the facts' order.
+    """Fact, edge and, if there are any, weight of every slot, by tail and within it in the facts' order.
 
-    ``edge`` is the number of the fact. ``memory`` is how many bytes a pass may take.
+    A ``fact`` is an ``IN_RECORD``, ``edge`` its number. ``memory`` is how many bytes a pass may take.
     """
 
     def read(part: slice) -> Columns:
-        columns: Columns = {"head": facts.head[part], "relation": facts.relation[part], "edge": _numbers(part)}
+        fact = np.empty(part.stop - part.start, dtype=IN_RECORD)
+        fact["head"], fact["relation"] = facts.head[part], facts.relation[part]
+        columns: Columns = {"fact": fact, "edge": _numbers(part)}
         return columns if facts.weight is None else {**columns, "weight": facts.weight[part]}
 
     for rows in _passes(begin, memory):
         yield from _sorted_rows(facts.tail, read, rows, facts.head, facts.relation, facts.weight)
 
 
-def out_rows(head: Int32, in_begin: Int64, begin: Int64, memory: int) -> Iterator[Columns]:
-    """Tail and slot of every fact, by head and within it in the order of slots.
+def out_rows(into: npt.NDArray[np.void], in_begin: Int64, begin: Int64, memory: int) -> Iterator[Columns]:
+    """Every fact as an ``OUT_RECORD``, by head and within it in the order of slots.
 
-    ``head`` (slot,) are the heads by slot, ``in_begin`` where each tail's slots begin, ``begin`` each head's facts.
+    ``into`` (slot,) are the facts by tail, ``in_begin`` where each tail's begin, ``begin`` where each head's do.
     """
 
     def read(part: slice) -> Columns:
         low, high = np.searchsorted(in_begin, [part.start, part.stop - 1], side="right") - 1
         bound = np.clip(in_begin[low : high + 2], part.start, part.stop)
-        slots_of = bound[1:] - bound[:-1]
-        return {"tail": np.repeat(np.arange(low, high + 1, dtype=np.int32), slots_of), "slot": _numbers(part)}
+        fact = np.empty(part.stop - part.start, dtype=OUT_RECORD)
+        fact["tail"] = np.repeat(np.arange(low, high + 1, dtype=np.int32), bound[1:] - bound[:-1])
+        fact["relation"], fact["slot"] = into["relation"][part], _numbers(part)
+        return {"fact": fact}
 
     for rows in _passes(begin, memory):
-        yield from _sorted_rows(head, read, rows)
+        yield from _sorted_rows(into["head"], read, rows)
 
 
 def _passes(begin: Int64, memory: int) -> Iterator[tuple[int, int]]:

@@ -64,6 +64,15 @@ class RelationalCSR:
         return Transpose(indptr, self.target[slot], slot)
 
     @cached_property
+    def records(self) -> FactRecords:
+        """The same edges twice, by tail and by head, each with all that a search reads of it side by side."""
+        into, out = np.empty(self.num_edges, dtype=IN_RECORD), np.empty(self.num_edges, dtype=OUT_RECORD)
+        into["head"], into["relation"] = self.source, self.relation
+        out["tail"], out["slot"] = self.transpose.target, self.transpose.slot
+        out["relation"] = self.relation[self.transpose.slot]
+        return FactRecords(into, out)
+
+    @cached_property
     def copies(self) -> tuple[Int64, npt.NDArray[np.bool_]]:
         """The slots with equal edges one behind the other, and whether each is the first of its kind."""
         kind = self.source.astype(np.int64) * self.num_relations + self.relation
@@ -140,6 +149,18 @@ class RelationalCSR:
         if "transpose" in self.__dict__:
             hidden.__dict__["transpose"] = self.transpose.without(slots, self.source)
         return hidden
+
+
+IN_RECORD = np.dtype([("head", "<i4"), ("relation", "<i4")])
+OUT_RECORD = np.dtype([("tail", "<i4"), ("relation", "<i4"), ("slot", "<i8")])
+
+
+@dataclass(frozen=True, eq=False)
+class FactRecords:
+    """Edges in the order of a RelationalCSR, and of its transpose."""
+
+    into: npt.NDArray[np.void]  # (slot,) of IN_RECORD
+    out: npt.NDArray[np.void]  # (edge,) of OUT_RECORD
 
 
 @dataclass(frozen=True, eq=False)

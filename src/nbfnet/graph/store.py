@@ -20,7 +20,7 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, EntityTypes, Graph, Kind, Stored
 from nbfnet.graph.name_index import sort_names
 from nbfnet.graph.packed_names import NumberedNames, PackedNames
-from nbfnet.graph.relational_csr import RelationalCSR, Transpose
+from nbfnet.graph.relational_csr import IN_RECORD, OUT_RECORD, FactRecords, RelationalCSR, Transpose
 from nbfnet.graph.store_files import MANIFEST, StoreFiles, check_files, checksum, map_array
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ from nbfnet.progress import stage
 from nbfnet.regular_files import is_special
 
 FORMAT = "nbfnet-store"
-VERSION = 1
+VERSION = 2  # in version 1 the rows were other files
 _MEMORY = 1 << 30  # bytes to make rows in, where nothing else is said
 _SMALL = 32 << 20  # bytes of a store that is compared with its checksums whenever it is opened
 _AT_ONCE = 1 << 20  # numbers of a file that are looked at whenever it is opened
@@ -116,7 +116,7 @@ def read_store(folder: Path, *, check: bool | None = False) -> Dataset:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if not isinstance(manifest, dict):
             raise ValueError(f"{MANIFEST} is not a JSON object")
-        if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
+        if manifest.get("format") != FORMAT or not _is_known(manifest):
             found = f"{manifest.get('format')} version {manifest.get('version')}"
             remedy = "convert the graph again with 'nbfnet data convert'"
             raise GraphFormatError(f"expected {FORMAT} version {VERSION}, got {found}", file=folder, remedy=remedy)
@@ -157,6 +157,13 @@ def read_store(folder: Path, *, check: bool | None = False) -> Dataset:
         raise GraphFormatError(f"the store is damaged: {error}", file=folder, remedy=remedy) from None
 
 
+def _is_known(manifest: dict[str, Any]) -> bool:
+    """Whether a store's version can be read: an older one, as runs have them, if it has no rows."""
+    has_rows = any("rows" in manifest.get(place, {}) for place in ("train", "test_graph"))
+    version = manifest.get("version")
+    return version == VERSION or (version == 1 and not has_rows)
+
+
 def _check_names(names: Vocabulary) -> None:
     if isinstance(names.names, PackedNames) and len(set(names.names)) < len(names):
         raise ValueError(f"the same name stands for two of its {names.role} numbers")
@@ -193,10 +200,10 @@ def _read_graph(folder: Path, description: dict[str, Any], *, relations: Vocabul
 
 
 def _write_rows(graph: Graph, files: StoreFiles, place: str, memory: int) -> None:
-    """The facts by tail (in) and by head (out), as ``Graph.facts_csr`` has them, each column in a file of its own."""
+    """The facts by tail (in) and by head (out), as ``Graph.facts_csr`` has them."""
     facts, count = graph.triplets, len(graph.triplets)
     facts.check(graph.num_nodes, graph.num_relations)
-    columns: dict[str, type[np.generic]] = {"head": np.int32, "relation": np.int32, "edge": np.int64}
+    columns: dict[str, npt.DTypeLike] = {"fact": IN_RECORD, "edge": np.int64}
     if facts.weight is not None:
         columns["weight"] = np.float64
     with stage("sorting facts by tail"):
@@ -206,9 +213,8 @@ def _write_rows(graph: Graph, files: StoreFiles, place: str, memory: int) -> Non
     with stage("sorting facts by head"):
         out_begin = row_begins(facts.head, graph.num_nodes)
         files.save(f"{place}/out/begin.npy", out_begin)
-        head = map_array(files.folder / place / "in" / "head.npy", np.int32, count)
-        found = out_rows(head, begin, out_begin, memory)
-        files.save_columns(f"{place}/out", {"tail": np.int32, "slot": np.int64}, count, found)
+        into = map_array(files.folder / place / "in" / "fact.npy", IN_RECORD, count)
+        files.save_columns(f"{place}/out", {"fact": OUT_RECORD}, count, out_rows(into, begin, out_begin, memory))
 
 
 def _read_rows(folder: Path, graph: Graph, count: int) -> RelationalCSR:
@@ -222,15 +228,17 @@ def _read_rows(folder: Path, graph: Graph, count: int) -> RelationalCSR:
 
     if count != len(graph.triplets):
         raise ValueError(f"{folder.name} has rows of {count:,} facts, and {len(graph.triplets):,} facts")
-    head, relation = (map_array(folder / "in" / f"{column}.npy", np.int32, count) for column in ("head", "relation"))
+    into, out = (
+        map_array(folder / "in" / "fact.npy", IN_RECORD, count),
+        map_array(folder / "out" / "fact.npy", OUT_RECORD, count),
+    )
     edge = map_array(folder / "in" / "edge.npy", np.int64, count)
     weight = None if graph.triplets.weight is None else map_array(folder / "in" / "weight.npy", np.float64, count)
+    head, relation = into["head"], into["relation"]
     csr = RelationalCSR(graph.num_nodes, graph.num_relations, begins("in"), head, relation, edge, weight)
-    tail, slot = (
-        map_array(folder / "out" / "tail.npy", np.int32, count),
-        map_array(folder / "out" / "slot.npy", np.int64, count),
-    )
-    csr.__dict__["transpose"] = Transpose(begins("out"), tail, slot)  # what the property would compute
+    # What these properties would compute.
+    csr.__dict__["transpose"] = Transpose(begins("out"), out["tail"], out["slot"])
+    csr.__dict__["records"] = FactRecords(into, out)
     return csr
 
 

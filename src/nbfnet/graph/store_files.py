@@ -33,7 +33,7 @@ class StoreFiles:
         release_pages(array)
 
     def save_columns(
-        self, place: str, columns: dict[str, type[np.generic]], length: int, parts: Iterator[dict[str, Any]]
+        self, place: str, columns: dict[str, npt.DTypeLike], length: int, parts: Iterator[dict[str, Any]]
     ) -> None:
         """Several arrays that are given in parts and are never in memory as a whole, each in a file of its own."""
         with ExitStack() as stack:
@@ -46,7 +46,7 @@ class StoreFiles:
                 writers[name] = column, dtype, stream
             for part in parts:
                 for column, dtype, stream in writers.values():
-                    stream.write(np.ascontiguousarray(part[column], dtype=dtype).tobytes())
+                    stream.write(np.ascontiguousarray(part[column], dtype=dtype).view(np.uint8).data)
         for name, (_, _, stream) in writers.items():
             self.written[name] = {"bytes": stream.size, _ALGORITHM: stream.digest.hexdigest()}
 
@@ -68,13 +68,13 @@ class _Hashing:
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.size, self.digest = file, 0, hashlib.blake2b(digest_size=16)
 
-    def write(self, content: bytes) -> int:
+    def write(self, content: bytes | memoryview) -> int:
         self.size += len(content)
         self.digest.update(content)
         return self.file.write(content)
 
 
-def _write_header(stream: Any, dtype: type[np.generic], length: int) -> None:
+def _write_header(stream: Any, dtype: npt.DTypeLike, length: int) -> None:
     """What an array of one dimension begins with in a file."""
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (length,)}
     np.lib.format.write_array_header_1_0(stream, header)
@@ -111,12 +111,12 @@ def check_files(folder: Path, manifest: dict[str, Any], *, content: bool) -> Non
             raise ValueError(f"{stray.relative_to(folder)} was not written with the others")
 
 
-def map_array(file: Path, dtype: type[np.generic], length: int | None = None) -> npt.NDArray[Any]:
+def map_array(file: Path, dtype: npt.DTypeLike, length: int | None = None) -> npt.NDArray[Any]:
     """Map an array, which must be of the type and length that it was written with."""
     if is_special(file):
         raise ValueError(f"{file.name} is a pipe or a device")
     array: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    if array.dtype != dtype or array.ndim != 1 or length not in (None, len(array)):
+    if array.dtype != np.dtype(dtype) or array.ndim != 1 or length not in (None, len(array)):
         wanted = "" if length is None else f"{length} "
-        raise ValueError(f"{file.name} has {array.dtype} of shape {array.shape}, expected {wanted}{dtype.__name__}")
+        raise ValueError(f"{file.name} has {array.dtype} of shape {array.shape}, expected {wanted}{np.dtype(dtype)}")
     return array

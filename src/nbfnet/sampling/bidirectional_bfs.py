@@ -85,9 +85,10 @@ class BidirectionalBFS:
     @cached_property
     def _arrays(self) -> Any:
         assert native is not None
-        csr, transpose = self.facts, self.facts.transpose
-        rows = (csr.indptr, csr.source, csr.relation, transpose.indptr, transpose.target, transpose.slot)
-        return native.FactArrays(*(np.ascontiguousarray(array) for array in rows))
+        into, out = self.facts.records.into, self.facts.records.out
+        return native.FactArrays(
+            self.facts.indptr, into.view(np.int64), self.facts.transpose.indptr, out.view(np.int64)
+        )
 
     def _numpy(self, start: Int32, seed: int) -> tuple[Any, ...]:
         """The same without the extension."""

@@ -11,7 +11,7 @@ import numpy as np
 from nbfnet.errors import DatasetError
 from nbfnet.graph.graph import Graph
 from nbfnet.graph.inverse import base, is_inverse
-from nbfnet.graph.triplets import Int32, Int64, Triplets
+from nbfnet.graph.triplets import Int32, Triplets
 from nbfnet.sampling.known_answers import KnownAnswers
 
 
@@ -26,15 +26,13 @@ class RowAnswers:
 
     def of_query(self, source: int, relation: int) -> Int32:
         """(answer,) the answers of one query, ascending and without repeats."""
-        csr, number = self._facts, base(relation, self._num_relations)
+        records, number = self._facts.records, base(relation, self._num_relations)
         if is_inverse(relation, self._num_relations):
-            slots: slice | Int64 = slice(csr.indptr[source], csr.indptr[source + 1])
-            ends = csr.source[slots]
+            begin, facts, end = self._facts.indptr, records.into, "head"
         else:
-            out = csr.transpose
-            row = slice(out.indptr[source], out.indptr[source + 1])
-            slots, ends = np.asarray(out.slot[row]), out.target[row]
-        answers: Int32 = np.asarray(ends)[np.asarray(csr.relation[slots]) == number]
+            begin, facts, end = self._facts.transpose.indptr, records.out, "tail"
+        row = np.asarray(facts[begin[source] : begin[source + 1]])
+        answers: Int32 = row[end][row["relation"] == number]
         if self._held_out is not None:
             answers = np.concatenate([answers, self._held_out.of_query(source, relation)])
         return np.unique(answers)
