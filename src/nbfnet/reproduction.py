@@ -88,6 +88,7 @@ class Reproduction:
             configured,
             overrules,
             paper_split=published.paper_split,
+            start_from=published.start,
             team=team,
         )
         run.train(listener=listener, stop_after=stop_after, team=team)
