@@ -109,3 +109,15 @@ def test_experiments_that_are_none(reproduce, experiment, tmp_path):
 def test_another_configuration_in_the_same_folder(reproduce, experiment, tmp_path):
     assert reproduce(experiment(), "--epochs", "0").code == 0
     reproduce(experiment(negatives=5)).assert_refused("tiny-seed3", "cannot change training.negatives")
+
+
+def test_an_experiment_that_begins_with_a_network(reproduce, small, tmp_path):
+    file = tmp_path / "begun.toml"
+    file.write_text(
+        f'[experiment]\nsource = "{small.knowledge}"\ntable = "mine"\nstart = "universal"\npaper = {{ mrr = 0.5 }}\n'
+        "[training]\nanswers = 4\n"
+    )
+    document = reproduce(file, "--json").document
+    assert (document["config"]["model"]["edges"], document["config"]["training"]["loss"]) == ("pairwise", "softmax")
+    assert [entry["epoch"] for entry in document["seeds"][0]["curve"]] == [0, 1]  # that network, then ours
+    assert reproduce(file, "--json").document["mean"] == document["mean"]
