@@ -4,8 +4,8 @@ python benchmarks/recipe.py RUNS --graphs wn18rr-v1 fb15k-237-v1 [--recipes pape
 
 Every run has the paper's network, the same number of epochs, and one thread; on FB15k-237 an epoch is 16,000 links, and
 1,000 valid and 2,000 test links are ranked. The best network by valid MRR is kept, and its test links are ranked once,
-against all entities. A finished run is one line of ``results/recipe.jsonl``; a run that
-was interrupted is resumed from its folder in RUNS. ``tools/recipe_page.py`` writes docs/RECIPE.md from the lines.
+against all entities. A finished run is one line of ``results/recipe.jsonl``; a run that was interrupted is resumed from
+its folder in RUNS. ``tools/recipe_page.py`` writes docs/RECIPE.md from the lines.
 """
 
 from __future__ import annotations

@@ -242,7 +242,9 @@ def _epochs(result: dict[str, Any]) -> str:
 
 
 def _is_done(result: dict[str, Any]) -> bool:
-    return bool(min(seed["epochs"] for seed in result["seeds"]) >= result["config"]["training"]["epochs"])
+    """Whether all epochs of its configuration are done, or its hours, which older results do not have."""
+    training = result["config"]["training"]
+    return bool(training.get("hours") or min(seed["epochs"] for seed in result["seeds"]) >= training["epochs"])
 
 
 def _curve(result: dict[str, Any]) -> str:
