@@ -194,7 +194,11 @@ def _place_for_draft(folder: Path) -> Iterator[Path]:
     """A new folder beside the wanted one, locked until the block ends."""
     with ExitStack() as stack:
         while True:
-            outer = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent)))
+            # Another process that takes it for a stale one may remove it at the same time.
+            place = tempfile.TemporaryDirectory(
+                prefix=f".{folder.name}-", dir=folder.parent, ignore_cleanup_errors=True
+            )
+            outer = Path(stack.enter_context(place))
             with suppress(FileNotFoundError, BlockingIOError):  # another process takes it for a stale one
                 stack.enter_context(alone_in(outer, wait=False))
                 break
@@ -207,4 +211,4 @@ def remove_stale_drafts(folder: Path) -> None:
         with suppress(OSError):
             if {entry.name for entry in left.iterdir()} <= {LOCK, "draft"}:
                 with alone_in(left, wait=False):
-                    shutil.rmtree(left)
+                    shutil.rmtree(left, ignore_errors=True)  # it may vanish meanwhile: its owner removes it too
