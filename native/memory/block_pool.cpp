@@ -76,7 +76,7 @@ void *take_block(size_t bytes) {
     const size_t most_used_before = p.most_used_bytes;
     p.used_bytes += bytes;
     p.most_used_bytes = std::max(p.most_used_bytes, p.used_bytes);
-    while (!p.free.empty() && p.used_bytes + p.free_bytes > p.most_used_bytes) {
+    while (!p.free.empty() && p.used_bytes + p.free_bytes > p.most_used_bytes + p.most_used_bytes / 4) {
         p.free_bytes -= p.free.front().bytes;
         std::free(p.free.front().block);
         p.free.pop_front();
