@@ -17,7 +17,7 @@ from nbfnet.config import Config, Publication
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
 from nbfnet.run import Run
-from nbfnet.training.defaults import total_memory
+from nbfnet.training.defaults import SCRATCH, total_memory
 from nbfnet.training.loop import Listener
 
 
@@ -88,7 +88,7 @@ class Reproduction:
             configured,
             overrules,
             paper_split=published.paper_split,
-            start_from=published.start,
+            start_from=published.start or SCRATCH,
             team=team,
         )
         run.train(listener=listener, stop_after=stop_after, team=team)

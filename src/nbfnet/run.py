@@ -36,6 +36,7 @@ from nbfnet.prediction.missing_links import missing_links
 from nbfnet.prediction.new_facts import links_to_ask, new_graph
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
+from nbfnet.training.defaults import SCRATCH, Choice
 from nbfnet.training.log import Entry, curves_of, describe_entry, read_log
 from nbfnet.training.loop import Listener
 from nbfnet.training.loop import train as learn
@@ -54,6 +55,7 @@ class Run:
     dataset: Dataset  # what it learned from
     asked_on: Graph | None = None  # another graph than that of every known fact
     others: tuple[RunFolder, ...] = ()  # runs that answer together with it
+    choices: tuple[Choice, ...] = ()  # of a run that was just begun: what was chosen from the graph, and why
 
     @classmethod
     def open(cls, folder: str | Path, *others: str | Path, train_only: bool = False) -> Self:
@@ -105,14 +107,16 @@ class Run:
             tables: the configuration, later ones overrule earlier ones; the rest is chosen from the graph.
             types: the type of each entity by name, or a file of them.
             paper_split: split a homogeneous graph as the paper did.
-            start_from: a run whose network is trained further, such as a pre-trained one.
+            start_from: a run whose network is trained further, such as a pre-trained one; 'scratch' begins with random
+                parameters, None leaves that to the graph.
             team: processes that share the work; its leader makes the folder.
             origin: notes for the manifest, such as the command.
         """
-        first = None if start_from is None else RunFolder.open(Path(start_from))
+        if start_from is not None and str(start_from) != SCRATCH:
+            RunFolder.open(Path(start_from))  # before the graph is read, which may take long
         dataset = _load(source, stated_config(None, *tables), types, paper_split)
-        made, config = begin(Path(folder), dataset, *tables, first=first, team=team, **origin)
-        return cls(made, config, dataset)
+        made, config, choices = begin(Path(folder), dataset, *tables, start_from=start_from, team=team, **origin)
+        return cls(made, config, dataset, choices=tuple(choices))
 
     @classmethod
     def pretrain(
@@ -512,7 +516,8 @@ def train(
         hours: a budget of time instead of epochs: steps, decay and validations are planned for it.
         seed: of everything random, instead of the configuration's.
         types: the type of each entity by name, or a file of them.
-        start_from: a run whose network is trained further, such as a pre-trained one.
+        start_from: a run whose network is trained further, such as a pre-trained one; 'scratch' begins with random
+            parameters, None leaves that to the graph.
         resume: continue from the folder's last checkpoint, if there is one.
         progress: show it, in a terminal or a notebook; None leaves it as it is switched for the process.
         callback: is called with every validation.

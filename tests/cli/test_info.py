@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from nbfnet import Run
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -71,7 +69,7 @@ def test_for_people(nbfnet, run):
 def test_the_papers_network(nbfnet, data_folder, monkeypatch, tmp_path):
     """The configuration of the paper on FB15k-237 has 3,103,105 parameters."""
     monkeypatch.setenv("NBFNET_DATA", str(data_folder))
-    Run.begin(tmp_path / "run", "fb15k-237")
+    nbfnet("train", "fb15k-237", "-o", tmp_path / "run", "--epochs", 0)
     parts = {"indicator": 15_168, "message": 3_003_264, "aggregate": 80_448, "score": 4_225, "total": 3_103_105}
     assert nbfnet("info", tmp_path / "run", "--json").document["parameters"] == parts
 

@@ -90,7 +90,7 @@ def learn() -> Callable[..., RunFolder]:
         if path.exists():
             folder, config = resume(path, dataset, *tables)
         else:
-            folder, config = begin(path, dataset, SMALL, *tables)
+            folder, config, _ = begin(path, dataset, SMALL, *tables)
         train(folder, dataset, config, listener=listener)
         return RunFolder.open(path)
 

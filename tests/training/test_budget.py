@@ -202,7 +202,7 @@ def test_a_final_validation_that_is_stopped_is_done_again(learn, tmp_path, knowl
 
 
 def test_a_time_limit_stops_a_budget_and_another_call_follows_its_plan(tmp_path, knowledge):
-    folder, config = begin(tmp_path / "run", knowledge, SMALL, {"training": {"hours": SECONDS / 3600}})
+    folder, config, _ = begin(tmp_path / "run", knowledge, SMALL, {"training": {"hours": SECONDS / 3600}})
     train(folder, knowledge, config, stop_after=SECONDS / 10 / 3600)
     stopped = read_progress(tmp_path / "run")
     assert 0 < stopped.step < stopped.plan["steps"] and not stopped.plan["finished"]

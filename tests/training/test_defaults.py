@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from nbfnet.config import Config, ModelConfig, Publication, TrainingConfig, make_config
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Triplets
-from nbfnet.training.defaults import choose, default_config
+from nbfnet.training.defaults import SCRATCH, choose, choose_start, choose_tuning, default_config, tables_of
+from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 
 
 def chosen(dataset, **model):
@@ -142,3 +145,50 @@ def test_parameters_are_averaged_at_a_constant_rate_only(of_size, homogeneous):
     assert chosen(homogeneous).training.average == 0.0
     published = Publication(source="wn18rr", table="kg_result", paper={"mrr": 0.551})
     assert make_config(default_config(dataset, Config(experiment=published))).training.average == 0.0
+
+
+@pytest.mark.parametrize(
+    ("stated", "start"),
+    [
+        ({}, UNIVERSAL),
+        ({"training": {"epochs": 3, "hiding": "pair"}}, UNIVERSAL),
+        ({"training": {"hours": 0.1, "loss": "softmax"}}, UNIVERSAL),
+        ({"training": {"loss": "binary"}}, SCRATCH),
+        ({"training": {"epochs": 0}}, SCRATCH),  # nothing is to be learned, so nothing that was learned is wanted
+        ({"model": {"layers": 6}}, SCRATCH),
+        ({"model": {"kind": "drum"}}, SCRATCH),
+        ({"sampling": {"hops": 2}}, SCRATCH),
+    ],
+)
+def test_a_training_begins_with_the_network_for_any_graph(of_size, stated, start):
+    """Unless what is stated does not fit it."""
+    assert choose_start(of_size(3, 600, valid=60), make_config(stated)).value == start
+
+
+def test_what_begins_from_scratch(of_size, homogeneous):
+    for dataset in (homogeneous, of_size(3, 600, valid=0)):
+        assert choose_start(dataset, Config()).value == SCRATCH
+
+
+@pytest.mark.parametrize(("facts", "epochs"), [(100, 3), (20_000, 3), (30_000, 2), (50_000, 1), (90_000, 1)])
+def test_fine_tuning_asks_about_as_many_links_of_any_graph(of_size, facts, epochs):
+    first = RunFolder.open(Path(UNIVERSAL)).config()
+    found = make_config(tables_of(choose_tuning(of_size(3, facts, valid=60, nodes=400), Config(), first)))
+    assert (found.training.epochs, found.training.schedule, found.training.loss) == (epochs, "cosine", "softmax")
+    assert found.training.answers == (16 if facts > 60_000 else 1)
+    assert found.model.edges == "pairwise"
+
+
+def test_a_stated_number_of_epochs_can_be_raised(of_size):
+    """A rate that falls to zero would be planned for the stated number."""
+    first = RunFolder.open(Path(UNIVERSAL)).config()
+    found = make_config(
+        tables_of(choose_tuning(of_size(3, 100), Config(training=TrainingConfig(epochs=2)), first))
+    ).training
+    assert (found.schedule, found.learning_rate) == ("constant", 2e-3)
+
+
+def test_relations_that_are_too_many_stay_as_they_are(of_size):
+    first = RunFolder.open(Path(UNIVERSAL)).config()
+    keys = {choice.key for choice in choose_tuning(of_size(600, 1200), Config(), first)}
+    assert "model.edges" not in keys

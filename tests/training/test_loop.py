@@ -414,7 +414,7 @@ def test_a_folder_is_trained_in_by_one_process_at_a_time(learn, tmp_path, knowle
 
 def test_what_was_trained_is_validated_however_little_time_there_is(tmp_path, knowledge, monkeypatch):
     """A process that was stopped while it validated has spent its time, and has no network to show yet."""
-    folder, config = begin(tmp_path / "run", knowledge, {"training": {"epochs": 2}})
+    folder, config, _ = begin(tmp_path / "run", knowledge, {"training": {"epochs": 2}})
 
     def stop(*arguments, **options):
         raise KeyboardInterrupt

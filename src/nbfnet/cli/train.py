@@ -42,7 +42,10 @@ SeedOption = Annotated[
 From = Annotated[
     Path | None,
     typer.Option(
-        "--from", metavar="RUN", help="Begin with the network of this run, such as one that 'nbfnet pretrain' made."
+        "--from",
+        metavar="RUN",
+        help="Begin with the network of this run, such as universal or one that 'nbfnet pretrain' made; or from "
+        "'scratch', with random parameters. By default the graph decides.",
     ),
 ]
 _FEW_VALID = 50
@@ -142,20 +145,11 @@ def _report_start(run: Run) -> None:
         of = f" of {config.training.epochs}" if config.training.hours is None else ""
         report_note(f"resuming after {stands.step:,} steps, in epoch {stands.epoch + 1}{of}")
     else:
-        _report_choices(run)
+        for choice in run.choices:
+            report_note(f"chosen: {choice.key} = {_plain(choice.value)}: {choice.why}")
     for section in ("model", "training", *(["sampling"] if config.sampling.hops is not None else [])):
         table = getattr(config, section).model_dump()
         report_note(f"{section}: {', '.join(f'{key} {_plain(value)}' for key, value in table.items())}")
-
-
-def _report_choices(run: Run) -> None:
-    """What was chosen from the graph, and why; not what the user has stated otherwise."""
-    from nbfnet.training.defaults import choose
-
-    for choice in choose(run.dataset, run.config):
-        table, key = choice.key.split(".")
-        if getattr(getattr(run.config, table), key) == choice.value:
-            report_note(f"chosen: {choice.key} = {_plain(choice.value)}: {choice.why}")
 
 
 def _plain(value: object) -> object:

@@ -20,6 +20,7 @@ from nbfnet.peers.embeddings import count_parameters, train_embeddings
 from nbfnet.peers.homogeneous import train_deepwalk, train_vgae
 from nbfnet.peers.methods import Method
 from nbfnet.run import Run
+from nbfnet.training.defaults import SCRATCH
 
 _OTHER_NAMES = {"frequency": "relation frequency"}  # of a classical method among the baselines
 Teller = Callable[[Point], None]  # is told each point of a curve
@@ -75,7 +76,8 @@ def _run_classical(method: Method, dataset: Dataset, setting: Setting, tell: Tel
 def _run_network(method: Method, dataset: Dataset, folder: Path, setting: Setting, tell: Teller) -> dict[str, Any]:
     """A run of this package, whose budget holds its calibration too."""
     stated = setting.config if method.name == "nbfnet" else {"model": {"kind": method.name}}
-    run = Run.resume(folder, dataset, stated, {"training": {"hours": setting.hours, "seed": setting.seed}})
+    budget = {"training": {"hours": setting.hours, "seed": setting.seed}}
+    run = Run.resume(folder, dataset, stated, budget, start_from=SCRATCH)  # as the others do
     run.train(listener=lambda entry: tell(_points([entry])[0]))
     curve = _points(run.history)
     return {

@@ -25,7 +25,15 @@ from nbfnet.model.network import NeuralBellmanFordNetwork
 from nbfnet.model.relation_network import RelationPairs
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
-from nbfnet.training.defaults import default_config
+from nbfnet.training.defaults import (
+    SCRATCH,
+    Choice,
+    choose,
+    choose_start,
+    choose_tuning,
+    has_relation_network,
+    tables_of,
+)
 from nbfnet.training.log import read_log
 from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
@@ -35,14 +43,16 @@ def begin(
     path: Path,
     dataset: Dataset,
     *tables: Mapping[str, Any],
-    first: RunFolder | None = None,
+    start_from: str | Path | None = None,
     team: Team = ALONE,
     **origin: str,
-) -> tuple[RunFolder, Config]:
+) -> tuple[RunFolder, Config, list[Choice]]:
     """A new run folder, with the defaults for the dataset overruled by the tables of a configuration.
 
-    ``first`` is a run whose network it begins with, and whose model it has.
+    ``start_from`` is a run whose network it begins with, and whose model it has; 'scratch' begins with random
+    parameters, and None leaves that to the dataset.
     ``origin`` says where it comes from, for its manifest: the source that was named, the command.
+    What was chosen, and not stated, is given with its reasons.
 
     Raises:
         ConfigError: the configuration is wrong.
@@ -51,9 +61,13 @@ def begin(
         TrainingError: the dataset cannot be learned.
     """
     require_new(path, team, "train")
-    given = [] if first is None else [fine_tuning(first, dataset)]
-    chosen = default_config(dataset, make_config(*given, *tables))
-    config = make_config(chosen, *given, _to_the_end(tables), *tables)
+    stated = make_config(*tables)
+    start = [choose_start(dataset, stated)] if start_from is None else []
+    named = str(start[0].value if start else start_from)
+    first = None if named == SCRATCH else RunFolder.open(Path(named))
+    given, tuning = ({}, []) if first is None else fine_tuning(first, dataset, stated)
+    chosen = {choice.key: choice for choice in (*choose(dataset, make_config(given, *tables)), *tuning)}
+    config = make_config(tables_of(chosen.values()), given, _to_the_end(tables), *tables)
     check_device(config.training.device)
     check_dataset(dataset, config)
     network = None if first is None else first_network(first, dataset, config)
@@ -61,7 +75,7 @@ def begin(
         begun = None if first is None else {"began_with": first.name}
         RunFolder.create(path, dataset, config, network, begun, **origin)
     team.wait()
-    return RunFolder.open(path), config
+    return RunFolder.open(path), config, [*start, *(choice for choice in chosen.values() if choice.is_in(config))]
 
 
 def require_new(path: Path, team: Team, command: str) -> None:
@@ -76,28 +90,12 @@ def require_new(path: Path, team: Team, command: str) -> None:
 _FREE = ("symmetric", "frontier")  # of the model: no parameter depends on them
 
 
-_FINE_TUNING_RATE = 5e-4
-_OF_ANY_GRAPH = {"learning_rate": 2e-3, "schedule": "cosine", "epochs": 1}  # one epoch, of a network for any graph
-_MOST_PAIRS = 1 << 25  # numbers: as parameters with Adam's moments and gradients, half a gigabyte
-
-
-def fine_tuning(first: RunFolder, dataset: Dataset) -> dict[str, Any]:
-    """The tables of a training that begins with the network of another run: its model, its loss, and smaller steps.
-
-    Under the other loss its logits would have the wrong height: a softmax does not depend on what is added to all.
-    What a network for any graph makes of the relations becomes parameters of this graph's, where they are not too many.
-    """
+def fine_tuning(first: RunFolder, dataset: Dataset, stated: Config) -> tuple[dict[str, Any], list[Choice]]:
+    """The model of a training that begins with the network of another run, as tables, and how it goes on."""
     config = first.config()
-    model = config.model.model_dump(mode="json", exclude=set(_FREE))
-    if _has_relation_network(config) and dataset.train.num_relation_ids**2 * config.model.dim <= _MOST_PAIRS:
-        model["edges"] = "pairwise"
-    loss = "binary" if dataset.kind == "homogeneous" else config.training.loss
-    steps = _OF_ANY_GRAPH if config.model.any_graph else {"learning_rate": _FINE_TUNING_RATE}
-    return {"model": model, "training": {**steps, "loss": loss}}
-
-
-def _has_relation_network(config: Config) -> bool:
-    return config.model.edges in ("relational", "factorised")
+    tuning = choose_tuning(dataset, stated, config)
+    model = config.model.model_dump(mode="json", exclude=set(_FREE)) | tables_of(tuning)["model"]
+    return {"model": model, "training": tables_of(tuning)["training"]}, tuning
 
 
 def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralBellmanFordNetwork:
@@ -108,7 +106,7 @@ def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralB
         TrainingError: it belongs to other relations.
     """
     stated, own = (each.model.model_dump(exclude=set(_FREE)) for each in (config, first.config()))
-    to_pairs = _has_relation_network(first.config()) and config.model.edges == "pairwise"
+    to_pairs = has_relation_network(first.config().model) and config.model.edges == "pairwise"
     changed = [f"model.{key}" for key in own if own[key] != stated[key] and not (key == "edges" and to_pairs)]
     if changed:
         raise ConfigError(
