@@ -119,5 +119,5 @@ def test_an_experiment_that_begins_with_a_network(reproduce, small, tmp_path):
     )
     document = reproduce(file, "--json").document
     assert (document["config"]["model"]["edges"], document["config"]["training"]["loss"]) == ("pairwise", "softmax")
-    assert [entry["epoch"] for entry in document["seeds"][0]["curve"]] == [0, 1, 2, 3]  # that network, then ours
+    assert [entry["epoch"] for entry in document["seeds"][0]["curve"]] == [0, 1, 2, 3, 4, 5]  # that network, then ours
     assert reproduce(file, "--json").document["mean"] == document["mean"]

@@ -170,13 +170,20 @@ def test_what_begins_from_scratch(of_size, homogeneous):
         assert choose_start(dataset, Config()).value == SCRATCH
 
 
-@pytest.mark.parametrize(("facts", "epochs"), [(100, 3), (20_000, 3), (30_000, 2), (50_000, 1), (90_000, 1)])
+@pytest.mark.parametrize(("facts", "epochs"), [(100, 5), (20_000, 5), (30_000, 3), (50_000, 2), (90_000, 1)])
 def test_fine_tuning_asks_about_as_many_links_of_any_graph(of_size, facts, epochs):
     first = RunFolder.open(Path(UNIVERSAL)).config()
     found = make_config(tables_of(choose_tuning(of_size(3, facts, valid=60, nodes=400), Config(), first)))
     assert (found.training.epochs, found.training.schedule, found.training.loss) == (epochs, "cosine", "softmax")
     assert found.training.answers == (16 if facts > 60_000 else 1)
+    assert found.training.validations_per_epoch == 5 // epochs and found.training.batches_per_epoch is None
     assert found.model.edges == "pairwise"
+
+
+def test_fine_tuning_on_a_large_graph_asks_some_of_its_links(of_size):
+    first = RunFolder.open(Path(UNIVERSAL)).config()
+    found = make_config(tables_of(choose_tuning(of_size(3, 300_064, nodes=400), Config(), first))).training
+    assert (found.epochs, found.batches_per_epoch * found.batch_size) == (1, 299_968)
 
 
 def test_a_stated_number_of_epochs_can_be_raised(of_size):

@@ -25,9 +25,9 @@ _AVERAGE = 0.99  # the decay of the moving average: it reaches back about a hund
 _MANY_FACTS = 20_000_000  # more are not sorted to look at the ends of valid links
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
 SCRATCH = "scratch"  # instead of the name of a run to begin with: random parameters
-# A network for any graph that was trained further was at its best after two or three epochs of small graphs (umls,
-# kinships, wn18rr-v1), and after a third of an epoch of FB15k-237 as good as the paper's.
-_TUNING_LINKS, _TUNING_EPOCHS = 60_000, 3
+# A network for any graph that was trained further was at its best after two to five epochs of small graphs (umls,
+# kinships, wn18rr-v4), and after a third of an epoch of FB15k-237 as good as the paper's.
+_TUNING_LINKS, _TUNING_EPOCHS, _MOST_TUNING_LINKS = 100_000, 5, 300_000
 _TUNING_RATE_OF_ANY_GRAPH, _TUNING_RATE = 2e-3, 5e-4
 _SHARED_ANSWERS, _MANY_LINKS = 16, 60_000
 _MOST_PAIRS = 1 << 25  # numbers: as parameters with Adam's moments and gradients, half a gigabyte
@@ -108,6 +108,13 @@ def choose_tuning(dataset: Dataset, stated: Config, first: Config) -> list[Choic
     if stated.training.hours is None:
         epochs = max(1, min(_TUNING_EPOCHS, round(_TUNING_LINKS / max(1, facts))))
         chosen.append(Choice("training.epochs", epochs, f"it learns {facts:,} facts within so many"))
+        if epochs < _TUNING_EPOCHS:
+            validations = _TUNING_EPOCHS // epochs
+            chosen.append(Choice("training.validations_per_epoch", validations, "an epoch takes long"))
+        if facts > _MOST_TUNING_LINKS:
+            why = f"{_MOST_TUNING_LINKS:,} links teach most of what there is; --hours asks for more"
+            batches = _MOST_TUNING_LINKS // stated.training.batch_size
+            chosen.append(Choice("training.batches_per_epoch", batches, why))
     chosen.append(Choice("training.schedule", "cosine", "the learning rate falls to zero at the end"))
     if loss == "softmax" and facts > _MANY_LINKS:
         why = f"{facts:,} facts are many, and answers of a question share one pass"
