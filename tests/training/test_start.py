@@ -7,10 +7,12 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
 from nbfnet.errors import ConfigError, DatasetError, RunFolderError, TrainingError, UnknownNameError
 from nbfnet.graph.store import write_store
 from nbfnet.graph.triplets import Triplets
+from nbfnet.training.run_folder import SHIPPED, RunFolder
 from nbfnet.training.start import begin, has_device, resume
 
 
@@ -58,6 +60,31 @@ def test_configurations_that_cannot_work_leave_nothing(tmp_path, knowledge, tabl
     with pytest.raises((ConfigError, UnknownNameError)):
         begin(tmp_path / "run", knowledge, table)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_network_for_any_graph_is_what_training_begins_with(tmp_path, knowledge, monkeypatch):
+    """Its parameters are those of the shipped network, even where a folder of the user's has its name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "universal").mkdir()
+    folder, config, choices = begin(tmp_path / "run", knowledge)
+    assert folder.manifest["began_with"] == "universal" and config.model.edges == "pairwise"
+    assert choices[0].value == "universal" and all(choice.is_in(config) for choice in choices[1:])
+    assert len({choice.key for choice in choices}) == len(choices)
+    shipped, own = RunFolder.open(SHIPPED), folder.network(knowledge)
+    for name, tensor in shipped.network(shipped.dataset()).layers.state_dict().items():
+        assert torch.equal(own.layers.state_dict()[name], tensor), name
+
+
+def test_from_scratch_parameters_are_random(tmp_path, knowledge):
+    networks = []
+    for seed in (0, 1):
+        table = {"training": {"seed": seed}}
+        folder, config, choices = begin(tmp_path / f"run{seed}", knowledge, table, start_from="scratch")
+        assert "began_with" not in folder.manifest and config.training.loss == "binary"
+        assert "start" not in {choice.key for choice in choices}  # it was stated
+        networks.append(folder.network(knowledge))
+    first, second = (network.layers.state_dict() for network in networks)
+    assert any(not torch.equal(first[name], second[name]) for name in first)
 
 
 def test_a_run_that_is_there_is_never_overwritten(tmp_path, knowledge, learn):

@@ -103,22 +103,30 @@ def choose_tuning(dataset: Dataset, stated: Config, first: Config) -> list[Choic
         chosen.append(Choice("model.edges", "pairwise", why))
     rate = "smaller steps than from scratch keep what it has learned"
     chosen.append(Choice("training.learning_rate", _TUNING_RATE_OF_ANY_GRAPH, rate))
-    if stated.training.hours is None and "epochs" in stated.training.model_fields_set:
-        return chosen  # a stated number of epochs may be raised later, so the rate does not fall
     if stated.training.hours is None:
-        epochs = max(1, min(_TUNING_EPOCHS, round(_TUNING_LINKS / max(1, facts))))
-        chosen.append(Choice("training.epochs", epochs, f"it learns {facts:,} facts within so many"))
-        if epochs < _TUNING_EPOCHS:
-            validations = _TUNING_EPOCHS // epochs
-            chosen.append(Choice("training.validations_per_epoch", validations, "an epoch takes long"))
-        if facts > _MOST_TUNING_LINKS:
-            why = f"{_MOST_TUNING_LINKS:,} links teach most of what there is; --hours asks for more"
-            batches = _MOST_TUNING_LINKS // stated.training.batch_size
-            chosen.append(Choice("training.batches_per_epoch", batches, why))
+        if "epochs" in stated.training.model_fields_set:
+            return chosen  # a stated number of epochs may be raised later, so the rate does not fall
+        chosen += _tuning_epochs(dataset, stated, first.model)
     chosen.append(Choice("training.schedule", "cosine", "the learning rate falls to zero at the end"))
     if loss == "softmax" and facts > _MANY_LINKS:
         why = f"{facts:,} facts are many, and answers of a question share one pass"
         chosen.append(Choice("training.answers", _SHARED_ANSWERS, why))
+    return chosen
+
+
+def _tuning_epochs(dataset: Dataset, stated: Config, model: ModelConfig) -> list[Choice]:
+    """About as many links of any graph: several epochs of a small one, some links of a large one."""
+    facts = len(dataset.train.triplets)
+    epochs = max(1, min(_TUNING_EPOCHS, round(_TUNING_LINKS / max(1, facts))))
+    chosen = [Choice("training.epochs", epochs, f"it learns {facts:,} facts within so many")]
+    if epochs < _TUNING_EPOCHS:
+        validations = _TUNING_EPOCHS // epochs
+        chosen.append(Choice("training.validations_per_epoch", validations, "an epoch takes long"))
+    if facts > _MOST_TUNING_LINKS:
+        is_stated = "batch_size" in stated.training.model_fields_set
+        size = stated.training.batch_size if is_stated else _batch_size(dataset, model).value
+        why = f"{_MOST_TUNING_LINKS:,} links teach most of what there is; --hours asks for more"
+        chosen.append(Choice("training.batches_per_epoch", max(1, _MOST_TUNING_LINKS // size), why))
     return chosen
 
 

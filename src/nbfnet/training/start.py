@@ -36,7 +36,7 @@ from nbfnet.training.defaults import (
 )
 from nbfnet.training.log import read_log
 from nbfnet.training.memory_estimate import check_memory
-from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, RunFolder
+from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, SHIPPED, UNIVERSAL, RunFolder
 
 
 def begin(
@@ -63,8 +63,9 @@ def begin(
     require_new(path, team, "train")
     stated = make_config(*tables)
     start = [choose_start(dataset, stated)] if start_from is None else []
-    named = str(start[0].value if start else start_from)
-    first = None if named == SCRATCH else RunFolder.open(Path(named))
+    if any(choice.value == UNIVERSAL for choice in start):
+        start_from = SHIPPED  # even where the user has a folder of that name
+    first = None if start_from is None or str(start_from) == SCRATCH else RunFolder.open(Path(start_from))
     given, tuning = ({}, []) if first is None else fine_tuning(first, dataset, stated)
     chosen = {choice.key: choice for choice in (*choose(dataset, make_config(given, *tables)), *tuning)}
     config = make_config(tables_of(chosen.values()), given, _to_the_end(tables), *tables)
