@@ -33,6 +33,10 @@ export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$folder/
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$folder/reports/undefined
 run() { LD_PRELOAD=$preload python "$@"; }
 
+# An editable installation would come before the copy.
+run -c "from nbfnet.native import native; raise SystemExit(not native.__file__.startswith('$folder/'))" ||
+    { echo "the tests would not load $folder/src: use an environment where nbfnet is not installed as editable"; exit 1; }
+
 if (($#)); then
     sets=("$@")
 else

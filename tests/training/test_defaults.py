@@ -170,7 +170,7 @@ def test_what_begins_from_scratch(of_size, homogeneous):
         assert choose_start(dataset, Config()).value == SCRATCH
 
 
-@pytest.mark.parametrize(("facts", "epochs"), [(100, 5), (20_000, 5), (30_000, 3), (50_000, 2), (90_000, 1)])
+@pytest.mark.parametrize(("facts", "epochs"), [(100, 5), (50_000, 5), (90_000, 3), (200_000, 1), (300_000, 1)])
 def test_fine_tuning_asks_about_as_many_links_of_any_graph(of_size, facts, epochs):
     first = RunFolder.open(Path(UNIVERSAL)).config()
     found = make_config(tables_of(choose_tuning(of_size(3, facts, valid=60, nodes=400), Config(), first)))
