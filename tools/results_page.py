@@ -179,7 +179,8 @@ def render(
             parts.append(f"\n## {title}\n\nThe paper's table `{table}` (its LaTeX label).\n\n{_table(chosen)}")
     by_name = {result["experiment"]: result for result in results}
     if "fb15k-237" in by_name:
-        parts += [_categories(by_name["fb15k-237"]), _parameters(by_name["fb15k-237"])]
+        of_fb15k_237 = [by_name[name] for name in ("fb15k-237", "fb15k-237-universal") if name in by_name]
+        parts += [_categories(of_fb15k_237), _parameters(by_name["fb15k-237"])]
     parts += [_wall_times(by_name), _ablation(ablation), _interpretations(interpretations or {}), _peers(comparisons)]
     parts.append(_places())
     machines = sorted({_machine(result) for result in results})
@@ -259,19 +260,22 @@ def _curve(result: dict[str, Any]) -> str:
     )
 
 
-def _categories(result: dict[str, Any]) -> str:
-    """MRR by the category of the relation, heads and tails apart."""
-    found = result["seeds"][0]["by_category"]
+def _categories(results: list[dict[str, Any]]) -> str:
+    """MRR by the category of the relation, heads and tails apart, of each experiment on FB15k-237."""
+    found = [result["seeds"][0]["by_category"] for result in results]
     rows = [
-        f"| {name} | {found[name]['links']:,} | {found[name]['head']['mrr']:.3f} / {found[name]['tail']['mrr']:.3f} "
-        f"| {head:.3f} / {tail:.3f} |"
+        f"| {name} | {found[0][name]['links']:,} | "
+        + " | ".join(f"{of[name]['head']['mrr']:.3f} / {of[name]['tail']['mrr']:.3f}" for of in found)
+        + f" | {head:.3f} / {tail:.3f} |"
         for name, (head, tail) in CATEGORIES.items()
     ]
+    names = " | ".join(f"{result['experiment']}, {_epochs(result)} epochs" for result in results)
     return (
         "\n## Relation categories\n\nThe paper's table `rel_category`: MRR of FB15k-237 over heads / tails, by the "
-        f"network above after {_epochs(result)} epochs. Categories count the distinct facts of train, valid and test.\n"
-        "\n"
-        "| category | test links | here | paper |\n| --- | --- | --- | --- |\n" + "\n".join(rows) + "\n"
+        "networks above. Categories count the distinct facts of train, valid and test.\n"
+        f"\n| category | test links | {names} | paper |\n| --- | --- |{' --- |' * len(results)} --- |\n"
+        + "\n".join(rows)
+        + "\n"
     )
 
 
