@@ -64,8 +64,8 @@ def tables_of(choices: Iterable[Choice]) -> dict[str, Any]:
 def choose_start(dataset: Dataset, stated: Config) -> Choice:
     """The network that a training begins with: the one for any graph that comes with nbfnet, or random parameters.
 
-    On every knowledge graph that was measured, it was better to begin with that network, or equal within .01 of MRR,
-    and took less time.
+    By valid MRR it was the best recipe on umls, kinships, FB15k-237 and the inductive graphs that were measured. On
+    WN18RR one epoch of it had .547, and fourteen from scratch .556 in a little more time: so more are planned there.
     """
     training = stated.training
     if dataset.kind == "homogeneous":
