@@ -24,7 +24,7 @@ import torch
 
 from nbfnet.reproduction import describe_machine
 from nbfnet.run import Run
-from nbfnet.training.defaults import SCRATCH
+from nbfnet.training.fine_tuning import SCRATCH
 from universal import WITH_PYKEEN, pykeen_folder
 
 RESULTS = Path(__file__).parents[1] / "results" / "recipe.jsonl"

@@ -112,6 +112,10 @@ class TrainingConfig(_Frozen):
     """So many answers of a question, a source and a relation, are asked together at most: they share one pass of the
     network, and their negatives. With more than one an epoch asks half of all questions, and two epochs ask every link
     both ways."""
+    relations: Count | None = None
+    """A batch asks about so many relations, or a few more: its links are drawn in groups of the same relation. Where
+    edges depend on the query, all queries of a relation share what no source changes, so that fewer relations take less
+    time. None draws every link by itself."""
     negatives: Count = 32
     """n, wrong answers for each right one of the binary loss. Where entities have types, three of four have the
     answer's type."""

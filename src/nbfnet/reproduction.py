@@ -17,7 +17,8 @@ from nbfnet.config import Config, Publication
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError
 from nbfnet.run import Run
-from nbfnet.training.defaults import SCRATCH, total_memory
+from nbfnet.training.defaults import total_memory
+from nbfnet.training.fine_tuning import SCRATCH
 from nbfnet.training.loop import Listener
 
 

@@ -36,7 +36,8 @@ from nbfnet.prediction.missing_links import missing_links
 from nbfnet.prediction.new_facts import links_to_ask, new_graph
 from nbfnet.prediction.predictor import Predictor
 from nbfnet.progress import progress_shown, write_line
-from nbfnet.training.defaults import SCRATCH, Choice
+from nbfnet.training.defaults import Choice
+from nbfnet.training.fine_tuning import SCRATCH
 from nbfnet.training.log import Entry, curves_of, describe_entry, read_log
 from nbfnet.training.loop import Listener
 from nbfnet.training.loop import train as learn

@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nbfnet.config import TrainingConfig
+from nbfnet.config import SamplingConfig, TrainingConfig
 from nbfnet.distributed import Team
 from nbfnet.errors import ConfigError, TrainingError
-from nbfnet.training.batches import make_batches
+from nbfnet.training.batches import gather_relations, make_batches
 
 
 def facts_of(graph):
@@ -226,3 +226,51 @@ def test_answers_that_are_asked_together_have_strict_negatives_of_their_types(gr
 def test_answers_are_asked_together_of_knowledge_graphs_only(homogeneous):
     with pytest.raises(ConfigError, match=r"training\.answers = 4.*homogeneous"):
         epoch_of(homogeneous.train, answers=4)
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+@pytest.mark.parametrize("relations", [1, 2, 7, 100])
+def test_links_gathered_by_relation_are_the_same_links(graph_of, rows_of, answers, relations):
+    graph = graph_of(30, 5, rows_of(4, 30, 5, 150))
+    facts, _ = facts_of(graph)
+    settings = {"batch_size": 8, "answers": answers, "relations": relations}
+    asked = [[pair for b in epoch_of(graph, e, **settings) for pair in asked_of(b, 5)] for e in (0, 1)]
+    if answers == 1:
+        assert all(Counter(fact for fact, _ in part) == Counter(facts) for part in asked)
+    else:
+        both = Counter((fact, backwards) for fact in facts for backwards in (False, True))
+        assert Counter(asked[0] + asked[1]) == both
+    assert asked[0] != asked[1]
+    again = epoch_of(graph, 1, **settings)
+    assert all(same(a, b) for a, b in zip(again, epoch_of(graph, 1, **settings), strict=True))
+
+
+@pytest.mark.parametrize(("relations", "answers"), [(1, 1), (2, 1), (4, 1), (1, 4), (2, 4)])
+def test_a_batch_asks_about_few_relations(graph_of, rows_of, relations, answers):
+    """As many as stated, but in batches that are made of what is left: there are as many relations as fill them."""
+    graph = graph_of(60, 6, rows_of(7, 60, 6, 1200))
+    batches = epoch_of(graph, batch_size=16, relations=relations, answers=answers)
+    ways = 2 if (relations, answers) == (1, 1) else 1  # half of a batch asks for heads
+    few = [len(np.unique(batch.relation)) <= relations * ways for batch in batches]
+    left = (2 if answers > 1 else 1) * 6 * (16 // relations - 1)  # links, at most
+    assert sum(few) >= len(batches) - -(-left // 16) - 1
+    every = epoch_of(graph, batch_size=16, answers=answers)
+    assert np.mean([len(np.unique(batch.relation)) for batch in every]) > 4
+    kinds = {tuple(np.unique(batch.relation % 6)) for batch in batches}
+    assert len(kinds) >= 6  # which relations come together is random
+
+
+def test_pieces_of_relations_make_batches():
+    relation = np.array([0] * 11 + [1] * 5 + [2] * 4)
+    links = gather_relations(np.arange(20), relation, 4, 2, np.random.default_rng(0))
+    assert sorted(links.tolist()) == list(range(20))
+    batches = [relation[links[i : i + 4]] for i in range(0, 20, 4)]
+    assert sum(len(np.unique(batch)) <= 2 for batch in batches) >= 4
+    pieces = [tuple(piece) for batch in batches for piece in batch.reshape(-1, 2)]
+    assert sum(len(set(piece)) == 1 for piece in pieces) == 9  # and one of two relations that were left
+
+
+def test_a_sampled_graph_gathers_no_relations(graph_of, rows_of):
+    graph = graph_of(30, 5, rows_of(4, 30, 5, 150))
+    with pytest.raises(ConfigError, match=r"training\.relations = 2.*sample of its own"):
+        make_batches(graph, TrainingConfig(relations=2), SamplingConfig(hops=1))

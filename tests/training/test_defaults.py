@@ -10,7 +10,8 @@ import pytest
 from nbfnet.config import Config, ModelConfig, Publication, TrainingConfig, make_config
 from nbfnet.graph.graph import Dataset
 from nbfnet.graph.triplets import Triplets
-from nbfnet.training.defaults import SCRATCH, choose, choose_start, choose_tuning, default_config, tables_of
+from nbfnet.training.defaults import choose, default_config, tables_of
+from nbfnet.training.fine_tuning import SCRATCH, choose_start, choose_tuning
 from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 
 
@@ -184,6 +185,16 @@ def test_fine_tuning_on_a_large_graph_asks_some_of_its_links(of_size):
     first = RunFolder.open(Path(UNIVERSAL)).config()
     found = make_config(tables_of(choose_tuning(of_size(3, 300_064, nodes=400), Config(), first))).training
     assert (found.epochs, found.batches_per_epoch * found.batch_size) == (1, 299_968)
+
+
+@pytest.mark.parametrize(
+    ("relations", "facts", "gathered"),
+    [(1, 99, None), (1, 100, 4), (50, 5000, 4), (50, 4999, None), (51, 6000, None)],
+)
+def test_fine_tuning_gathers_links_of_few_relations(of_size, relations, facts, gathered):
+    first = RunFolder.open(Path(UNIVERSAL)).config()
+    found = make_config(tables_of(choose_tuning(of_size(relations, facts, nodes=400), Config(), first)))
+    assert found.training.relations == gathered
 
 
 def test_a_stated_number_of_epochs_can_be_raised(of_size):

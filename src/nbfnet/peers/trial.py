@@ -20,7 +20,7 @@ from nbfnet.peers.embeddings import count_parameters, train_embeddings
 from nbfnet.peers.homogeneous import train_deepwalk, train_vgae
 from nbfnet.peers.methods import Method
 from nbfnet.run import Run
-from nbfnet.training.defaults import SCRATCH
+from nbfnet.training.fine_tuning import SCRATCH
 
 _OTHER_NAMES = {"frequency": "relation frequency"}  # of a classical method among the baselines
 Teller = Callable[[Point], None]  # is told each point of a curve

@@ -61,6 +61,10 @@ class Batches(Protocol):
         """(link,) the links of an epoch, by number, in the order in which they are asked."""
         return np.random.default_rng([seed, epoch]).permutation(self.num_links)
 
+    def family(self, links: Int64) -> Int64:
+        """(link,) a number for each link, the same for all whose queries have the same edge representations."""
+        return np.zeros(len(links), dtype=np.int64)
+
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:
         """The batch of some of the links, by number."""
 
@@ -70,6 +74,7 @@ class Epochs:
 
     def __init__(self, batches: Batches, config: TrainingConfig) -> None:
         self._batches, self._size, self._seed = batches, config.batch_size, config.seed
+        self._relations = config.relations
         self.num_links = batches.num_links
         whole = -(-self.num_links // self._size)
         self.length = min(whole, config.batches_per_epoch or whole)  # batches of an epoch
@@ -78,10 +83,41 @@ class Epochs:
     def batch(self, epoch: int, number: int) -> Batch:
         """The batch ``number`` < ``length`` of an epoch, both from 0."""
         if self._order[0] != epoch:
-            self._order = epoch, self._batches.order(self._seed, epoch)
+            self._order = epoch, self._links_of(epoch)
         links = self._order[1][number * self._size : (number + 1) * self._size]
         seed = (self._seed, epoch, number)
         return replace(self._batches.make(links, np.random.default_rng(seed)), seed=seed)
+
+    def _links_of(self, epoch: int) -> Int64:
+        """(link,) the links of an epoch, batch after batch."""
+        links = self._batches.order(self._seed, epoch)
+        if self._relations is None:
+            return links
+        generator = np.random.default_rng([self._seed, epoch, _OF_RELATIONS])
+        return gather_relations(links, self._batches.family(links), self._size, self._relations, generator)
+
+
+_OF_RELATIONS = 2  # tells these random numbers from those of the order and of the negatives
+
+
+def gather_relations(
+    links: Int64, relation: Int64, batch_size: int, relations: int, generator: np.random.Generator
+) -> Int64:
+    """(link,) the same links, such that the links of a batch have few relations (link,).
+
+    Those of a relation are cut into pieces of ``batch_size`` / ``relations`` links, and batches are made of random
+    pieces. What is left of all relations makes some batches of its own. Batches are in random order.
+    """
+    piece = max(1, batch_size // relations)
+    by_relation = np.argsort(relation, kind="stable")
+    links, relation = links[by_relation], relation[by_relation]
+    count = np.bincount(relation)[relation]
+    left = number_in_runs(relation) >= count - count % piece
+    pieces = generator.permutation(links[~left].reshape(-1, piece))
+    links = np.concatenate([pieces.ravel(), links[left]])
+    whole = len(links) - len(links) % batch_size
+    batches = generator.permutation(links[:whole].reshape(-1, batch_size))
+    return np.concatenate([batches.ravel(), links[whole:]])
 
 
 class MixedEpochs:
@@ -134,6 +170,10 @@ class LinkBatches(Batches):
         self._only_tail, self._only_head = ~head_asked[askable], ~tail_asked[askable]
         self.num_links = len(self._links)
 
+    def family(self, links: Int64) -> Int64:
+        """(link,) its relation; a piece of a batch asks it one way."""
+        return self._links.relation[links].astype(np.int64)
+
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:
         """One query for each link."""
         asked = self._links.take(links)
@@ -168,7 +208,7 @@ class QuestionBatches(LinkBatches):
     def __init__(self, graph: Graph, negatives: int, hard: int = 0, *, answers: int) -> None:
         """At most ``answers`` of a question are asked together; they have the same negatives."""
         super().__init__(graph, negatives, hard)
-        links, self._answers = self._links, answers
+        links, self._answers, self._num_nodes = self._links, answers, graph.num_nodes
         self._type = None if graph.types is None else graph.types.of_entity
         source, relation = np.concatenate([links.head, links.tail]), invert(links.relation, graph.num_relations)
         relation = np.concatenate([links.relation, relation]).astype(np.int64)
@@ -184,6 +224,10 @@ class QuestionBatches(LinkBatches):
         group = np.cumsum(number_in_runs(self._question[links]) % self._answers == 0) - 1
         links = links[np.argsort(generator.permutation(len(links))[group], kind="stable")]
         return links[: self.num_links] if epoch % 2 == 0 else links[-self.num_links :]
+
+    def family(self, links: Int64) -> Int64:
+        """(link,) the relation that it asks about."""
+        return self._question[links] // self._num_nodes
 
     def make(self, links: Int64, generator: np.random.Generator) -> Batch:
         """One query for each directed link."""
@@ -264,6 +308,11 @@ def check_sampling(graph: Graph, config: TrainingConfig) -> None:
         raise ConfigError("sampling.hops: the softmax loss needs every entity's score; use training.loss = 'binary'")
     if config.answers > 1:
         raise ConfigError("sampling.hops: every query has a sample of its own; use training.answers = 1")
+    if config.relations is not None:
+        raise ConfigError(
+            f"training.relations = {config.relations}: with sampling.hops every query has a sample of its own, and "
+            "shares nothing with others of its relation; leave it out"
+        )
     if config.hours is not None:
         raise ConfigError("sampling.hops: a budget of training.hours cannot be planned; state training.epochs instead")
 

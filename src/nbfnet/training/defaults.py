@@ -11,7 +11,6 @@ import numpy as np
 
 from nbfnet.config import Config, ModelConfig
 from nbfnet.graph.graph import Dataset, Graph
-from nbfnet.training.run_folder import UNIVERSAL
 
 # With W_r q + b_r every relation has d x d parameters of its own, and a step takes about twice as long. That raised the
 # valid MRR of a graph of 25 relations by .018, and that of six graphs of 9 to 11 by .006 at most.
@@ -24,13 +23,6 @@ _VALIDATED = 500  # valid links, where the graph is sampled
 _AVERAGE = 0.99  # the decay of the moving average: it reaches back about a hundred steps
 _MANY_FACTS = 20_000_000  # more are not sorted to look at the ends of valid links
 _VALIDATION_EDGES = 2_000_000_000  # of all ranked queries: a validation passes over so many in some minutes
-SCRATCH = "scratch"  # instead of the name of a run to begin with: random parameters
-# A network for any graph that was trained further was at its best after two to five epochs of small graphs (umls,
-# kinships, wn18rr-v4), and after a third of an epoch of FB15k-237 as good as the paper's; on WN18RR one is too few.
-_TUNING_LINKS, _TUNING_EPOCHS, _MOST_TUNING_LINKS = 250_000, 5, 300_000
-_TUNING_RATE_OF_ANY_GRAPH, _TUNING_RATE = 2e-3, 5e-4
-_SHARED_ANSWERS, _MANY_LINKS = 16, 60_000
-_MOST_PAIRS = 1 << 25  # numbers: as parameters with Adam's moments and gradients, half a gigabyte
 
 
 @dataclass(frozen=True)
@@ -61,80 +53,6 @@ def tables_of(choices: Iterable[Choice]) -> dict[str, Any]:
     return tables
 
 
-def choose_start(dataset: Dataset, stated: Config) -> Choice:
-    """The network that a training begins with: the one for any graph that comes with nbfnet, or random parameters.
-
-    By valid MRR it was the best recipe on umls, kinships, FB15k-237 and the inductive graphs that were measured. On
-    WN18RR one epoch of it had .547, and fourteen from scratch .556 in a little more time: so more are planned there.
-    """
-    training = stated.training
-    if dataset.kind == "homogeneous":
-        why = "the graph is homogeneous"
-    elif stated.model.model_fields_set - {"frontier"}:
-        why = "the model is stated"
-    elif stated.sampling.hops is not None:
-        why = "the graph is sampled"
-    elif training.loss != "softmax" and "loss" in training.model_fields_set:
-        why = "the loss is stated, and the network for any graph has learned by another one"
-    elif "epochs" in training.model_fields_set and not training.epochs:
-        why = "no epoch is asked for"
-    elif not len(dataset.valid):
-        why = "there are no valid links to tell whether another network is better"
-    else:
-        why = "a network that has learned from many graphs learns this one sooner, and better"
-        return Choice("start", UNIVERSAL, why)
-    return Choice("start", SCRATCH, why)
-
-
-def choose_tuning(dataset: Dataset, stated: Config, first: Config) -> list[Choice]:
-    """How a training goes on that begins with the network of another run, whose configuration is ``first``.
-
-    Under the other loss its logits would have the wrong height: a softmax does not depend on what is added to all.
-    What a network for any graph makes of the relations becomes parameters of this graph's, where they are not too many.
-    """
-    why = "as the network that it begins with has learned"
-    loss = "binary" if dataset.kind == "homogeneous" else first.training.loss
-    chosen = [Choice("training.loss", loss, why)]
-    if not first.model.any_graph:
-        return [*chosen, Choice("training.learning_rate", _TUNING_RATE, "smaller steps keep what it has learned")]
-    facts = len(dataset.train.triplets)
-    if has_relation_network(first.model) and dataset.train.num_relation_ids**2 * first.model.dim <= _MOST_PAIRS:
-        why = "what it makes of the relations becomes parameters of this graph"
-        chosen.append(Choice("model.edges", "pairwise", why))
-    rate = "smaller steps than from scratch keep what it has learned"
-    chosen.append(Choice("training.learning_rate", _TUNING_RATE_OF_ANY_GRAPH, rate))
-    if stated.training.hours is None:
-        if "epochs" in stated.training.model_fields_set:
-            return chosen  # a stated number of epochs may be raised later, so the rate does not fall
-        chosen += _tuning_epochs(dataset, stated, first.model)
-    chosen.append(Choice("training.schedule", "cosine", "the learning rate falls to zero at the end"))
-    if loss == "softmax" and facts > _MANY_LINKS:
-        why = f"{facts:,} facts are many, and answers of a question share one pass"
-        chosen.append(Choice("training.answers", _SHARED_ANSWERS, why))
-    return chosen
-
-
-def _tuning_epochs(dataset: Dataset, stated: Config, model: ModelConfig) -> list[Choice]:
-    """About as many links of any graph: several epochs of a small one, some links of a large one."""
-    facts = len(dataset.train.triplets)
-    epochs = max(1, min(_TUNING_EPOCHS, round(_TUNING_LINKS / max(1, facts))))
-    chosen = [Choice("training.epochs", epochs, f"it learns {facts:,} facts within so many")]
-    if epochs < _TUNING_EPOCHS:
-        validations = _TUNING_EPOCHS // epochs
-        chosen.append(Choice("training.validations_per_epoch", validations, "an epoch takes long"))
-    if facts > _MOST_TUNING_LINKS:
-        is_stated = "batch_size" in stated.training.model_fields_set
-        size = stated.training.batch_size if is_stated else _batch_size(dataset, model).value
-        why = f"{_MOST_TUNING_LINKS:,} links teach most of what there is; --hours asks for more"
-        chosen.append(Choice("training.batches_per_epoch", max(1, _MOST_TUNING_LINKS // size), why))
-    return chosen
-
-
-def has_relation_network(model: ModelConfig) -> bool:
-    """Whether relations get their representations before the entities, by a network of their own."""
-    return model.edges in ("relational", "factorised")
-
-
 def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     """What the paper found for graphs like this one, with what was measured since.
 
@@ -142,7 +60,7 @@ def choose(dataset: Dataset, stated: Config) -> list[Choice]:
     """
     if stated.sampling.hops is not None and dataset.kind != "homogeneous":
         return _for_samples(dataset, stated)
-    chosen = [_batch_size(dataset, stated.model)]
+    chosen = [batch_size(dataset, stated.model)]
     if stated.model.kind != "nbfnet":
         chosen.append(Choice("model.layers", 3, "rules of up to three atoms can be read"))
     if stated.training.hours is not None:
@@ -230,7 +148,7 @@ def _are_joined(graph: Graph, u: int, v: int) -> bool:
     return any(b in rows[1][rows[0][a] : rows[0][a + 1]] for a, b in ((u, v), (v, u)))
 
 
-def _batch_size(dataset: Dataset, model: ModelConfig) -> Choice:
+def batch_size(dataset: Dataset, model: ModelConfig) -> Choice:
     """64 queries, fewer in a small graph, or as many as their representations fit into half of the memory."""
     of_query = 4 * model.width * model.layers * max(1, dataset.train.num_nodes)
     memory, facts = total_memory() // 2 // of_query, len(dataset.train.triplets)

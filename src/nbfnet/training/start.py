@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from nbfnet.config import Config, ModelConfig, make_config
+from nbfnet.config import Config, make_config
 from nbfnet.distributed import ALONE, Team
 from nbfnet.errors import ConfigError, RunFolderError, TrainingError
 from nbfnet.evaluation.evaluator import negative_pairs
@@ -20,20 +20,10 @@ from nbfnet.graph.fingerprint import fingerprint
 from nbfnet.graph.graph import Dataset, Graph
 from nbfnet.graph.triplets import Triplets
 from nbfnet.graph.vocabulary import Vocabulary
-from nbfnet.model.message_graph import MessageGraph
-from nbfnet.model.network import NeuralBellmanFordNetwork
-from nbfnet.model.relation_network import RelationPairs
 from nbfnet.training.batches import make_batches
 from nbfnet.training.checkpoint import FILE
-from nbfnet.training.defaults import (
-    SCRATCH,
-    Choice,
-    choose,
-    choose_start,
-    choose_tuning,
-    has_relation_network,
-    tables_of,
-)
+from nbfnet.training.defaults import Choice, choose, tables_of
+from nbfnet.training.fine_tuning import SCRATCH, choose_start, fine_tuning, first_network
 from nbfnet.training.log import read_log
 from nbfnet.training.memory_estimate import check_memory
 from nbfnet.training.run_folder import MANIFEST, MAY_CHANGE, SHIPPED, UNIVERSAL, RunFolder
@@ -86,58 +76,6 @@ def require_new(path: Path, team: Team, command: str) -> None:
     if exists:
         remedy = f"resume it with 'nbfnet {command} --resume' (resume=True in Python), or choose another folder"
         raise RunFolderError(path, "this run exists already", remedy)
-
-
-_FREE = ("symmetric", "frontier")  # of the model: no parameter depends on them
-
-
-def fine_tuning(first: RunFolder, dataset: Dataset, stated: Config) -> tuple[dict[str, Any], list[Choice]]:
-    """The model of a training that begins with the network of another run, as tables, and how it goes on."""
-    config = first.config()
-    tuning = choose_tuning(dataset, stated, config)
-    model = config.model.model_dump(mode="json", exclude=set(_FREE)) | tables_of(tuning)["model"]
-    return {"model": model, "training": tables_of(tuning)["training"]}, tuning
-
-
-def first_network(first: RunFolder, dataset: Dataset, config: Config) -> NeuralBellmanFordNetwork:
-    """The network of a run, to begin another training with.
-
-    Raises:
-        ConfigError: the configuration is that of another network.
-        TrainingError: it belongs to other relations.
-    """
-    stated, own = (each.model.model_dump(exclude=set(_FREE)) for each in (config, first.config()))
-    to_pairs = has_relation_network(first.config().model) and config.model.edges == "pairwise"
-    changed = [f"model.{key}" for key in own if own[key] != stated[key] and not (key == "edges" and to_pairs)]
-    if changed:
-        raise ConfigError(
-            f"{first.path}: training begins with its network, so {', '.join(changed)} cannot change; leave it out"
-        )
-    learned = first.dataset()
-    before, now = learned.train, dataset.train
-    same = before.kind == now.kind and list(before.relations) == list(now.relations)
-    if not first.config().model.any_graph and not same:
-        raise TrainingError(
-            f"{first.path}: its network belongs to the relations of {learned.name}, which are not those of "
-            f"{dataset.name}",
-            remedy="begin with a network for any graph, such as one that 'nbfnet pretrain' made",
-        )
-    network = first.network(learned)
-    return _with_pairs(network, config.model, now) if to_pairs else network
-
-
-def _with_pairs(network: NeuralBellmanFordNetwork, config: ModelConfig, graph: Graph) -> NeuralBellmanFordNetwork:
-    """The same network on one graph: what its relation network makes of this graph's relations are parameters."""
-    assert network.relation_network is not None
-    every = torch.arange(graph.num_relation_ids)
-    with torch.no_grad():
-        pairs = network.relation_network(MessageGraph(graph.message_csr), every)
-    with torch.random.fork_rng(devices=[]):  # what is drawn here is not used
-        bound = NeuralBellmanFordNetwork(config, graph.num_relation_ids)
-    assert isinstance(bound.relation_network, RelationPairs)
-    bound.relation_network.set_pairs(pairs)
-    bound.layers, bound.score_function, bound.indicator = network.layers, network.score_function, network.indicator
-    return bound
 
 
 def resume(path: Path, dataset: Dataset, *tables: Mapping[str, Any]) -> tuple[RunFolder, Config]:
