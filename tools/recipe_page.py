@@ -10,6 +10,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGE, RESULTS = ROOT / "docs" / "RECIPE.md", ROOT / "results" / "recipe.jsonl"
+OVERLAP = ROOT / "results" / "overlap-universal.json"
 WHAT = {
     "default": "what `nbfnet train` does without an option: it trains the network for any graph further, for one to "
     "five epochs, by the softmax loss, with a rate that falls to zero",
@@ -26,6 +27,7 @@ WHAT = {
     "softmax, and a rate that falls to zero; that network is epoch 0, and is kept where training makes it worse",
     "tuned+answers": "that, with up to 16 answers of a question asked together",
 }
+FROM_UNIVERSAL = {"default", "tuned", "tuned+answers"}  # the others begin with random parameters
 # Test MRR of NBFNet and A*Net against all entities, as published with A*Net (Zhu et al. 2023); and NBFNet's HITS@10 of
 # 50, of the paper's own table `inductive_result`.
 PUBLISHED = {
@@ -47,6 +49,16 @@ realistic. Of FB15k-237, 16,000 links are asked in training, and 2,000 test link
 `results/recipe.jsonl`; `python tools/recipe_page.py` writes this page.
 
 """
+INDUCTIVE = """The default beside what is published, and below it the best recipe, by valid MRR, that begins with random
+parameters. MRR is against all entities, filtered by all that is known of the test graph. HITS@10 of 50 is the paper's:
+filtered by the facts of the test graph alone; 50 random negatives are nearly solved by the types of entities, so it
+says less.
+
+The graphs of a family are parts of one graph and overlap. The network that the default begins with has learned from the
+training facts of all eight, and most valid links and some test links are among these (`benchmarks/overlap.py`). On
+WordNet's graphs, but for v3, the two rows are therefore not the same task. On those of FB15k-237 hardly a test link is
+concerned, but the valid links favour the network as it was before.
+"""
 
 Line = dict[str, Any]
 
@@ -66,26 +78,32 @@ def render(lines: list[Line]) -> str:
 
 
 def _inductive(lines: list[Line]) -> str:
-    """What the default reaches on the inductive graphs, beside what is published."""
+    """The default, and the best recipe from random parameters, beside what is published of the inductive graphs."""
+    overlap = json.loads(OVERLAP.read_text(encoding="utf-8"))
     rows = []
     for graph, (nbfnet, a_star_net, hits) in PUBLISHED.items():
-        runs = [line for line in lines if (line["graph"], line["recipe"]) == (graph, "default")]
-        if runs:
-            mrr = _spread([run["test"]["mrr"] for run in runs])
-            of_50 = _spread([run["test_filtered_by_facts"]["hits@10_50"] for run in runs])
-            minutes = mean(run["cpu_seconds"] for run in runs) / 60
-            published = f"{nbfnet:.3f} | {a_star_net:.3f} | {of_50} | {hits:.3f}"
-            rows.append(f"| {graph} | {mrr} | {published} | {minutes:.1f} | {len(runs)} |\n")
+        of_recipe: dict[str, list[Line]] = defaultdict(list)
+        for line in lines:
+            if line["graph"] == graph:
+                of_recipe[line["recipe"]].append(line)
+        scratch = [recipe for recipe in of_recipe if recipe not in FROM_UNIVERSAL]
+        best = max(scratch, key=lambda recipe: mean(run["valid"]["mrr"] for run in of_recipe[recipe]), default="")
+        for recipe in ("default", best):
+            if runs := of_recipe.get(recipe):
+                mrr = _spread([run["test"]["mrr"] for run in runs])
+                of_facts = [run["test_filtered_by_facts"] for run in runs if "test_filtered_by_facts" in run]
+                of_50 = _spread([metrics["hits@10_50"] for metrics in of_facts]) if of_facts else ""
+                minutes = mean(run["cpu_seconds"] for run in runs) / 60
+                test = overlap[graph]["test"]
+                seen = f"{test['learned']:,} of {test['links']:,}" if recipe == "default" else "none"
+                published = f"{nbfnet:.3f} | {a_star_net:.3f} | {of_50} | {hits:.3f}"
+                rows.append(f"| {graph} | {recipe} | {mrr} | {published} | {seen} | {minutes:.1f} | {len(runs)} |\n")
     head = (
-        "| graph | test MRR | NBFNet | A*Net | HITS@10 of 50 | NBFNet | minutes of one core | seeds |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        "| graph | recipe | test MRR | NBFNet | A*Net | HITS@10 of 50 | NBFNet | test links learned before "
+        "| minutes of one core | seeds |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     )
-    text = (
-        "The default beside what is published. MRR is against all entities, filtered by all that is known of the test "
-        "graph.\nHITS@10 of 50 is the paper's: filtered by the facts of the test graph alone; 50 random negatives are "
-        "nearly solved by\nthe types of entities, so it says less.\n"
-    )
-    return f"\n## Inductive graphs\n\n{text}\n{head}{''.join(rows)}" if rows else ""
+    return f"\n## Inductive graphs\n\n{INDUCTIVE}\n{head}{''.join(rows)}"
 
 
 def _summary(lines: list[Line]) -> str:
