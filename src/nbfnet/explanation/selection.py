@@ -52,9 +52,10 @@ class Selection:
 
     def __init__(self, deletion: Deletion, candidates: Sequence[Candidate]) -> None:
         self.deletion, self.candidates = deletion, candidates
-        self.logit = deletion.logit()
         self._facts = [deletion.facts(candidate.slots) for candidate in candidates]
-        self._drops: list[float] = (self.logit - deletion.logits_without_facts(self._facts)).tolist()
+        logit, *without = deletion.logits_without_facts([frozenset(), *self._facts]).tolist()
+        self.logit: float = logit
+        self._drops = [logit - each for each in without]
         self._edge_drops: dict[int, float] = {}
 
     def best(self, k: int) -> list[Selected]:
@@ -116,22 +117,21 @@ class Selection:
         rivals = sorted(_within(short, _EQUAL), key=self._by_weight)[:_MOST_COMPARED]
         if fewest < _SHORTEST_DETOUR or drop <= 0 or rivals in ([], [best]):
             return best
-        firmest = max(rivals, key=lambda i: round(self._least_edge(i), 4))
-        return firmest if self._least_edge(firmest) > self._least_edge(best) + _FIRM * drop else best
+        least = dict(zip([best, *rivals], self._least_edges([best, *rivals]), strict=True))
+        firmest = max(rivals, key=lambda i: round(least[i], 4))
+        return firmest if least[firmest] > least[best] + _FIRM * drop else best
 
     def _by_weight(self, i: int) -> tuple[float, tuple[int, ...]]:
         path = self.candidates[i].path
         return -round(path.weight, 4), path.slots
 
-    def _least_edge(self, i: int) -> float:
-        """The smallest drop of one of the path's edges, deleted on its own."""
-        slots = self.candidates[i].slots
-        if len(slots) == 1:
-            return self._drops[i]
-        new = [slot for slot in slots if slot not in self._edge_drops]
+    def _least_edges(self, paths: Sequence[int]) -> list[float]:
+        """The smallest drop of one of each path's edges, deleted on its own."""
+        slots = [self.candidates[i].slots for i in paths]
+        new = list(dict.fromkeys(slot for path in slots for slot in path if slot not in self._edge_drops))
         drops = self.logit - self.deletion.logits_without([[slot] for slot in new])
         self._edge_drops |= dict(zip(new, drops.tolist(), strict=True))
-        return min(self._edge_drops[slot] for slot in slots)
+        return [min(self._edge_drops[slot] for slot in path) for path in slots]
 
 
 def _within(drops: dict[int, float], share: float) -> list[int]:
