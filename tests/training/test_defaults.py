@@ -181,10 +181,11 @@ def test_fine_tuning_asks_about_as_many_links_of_any_graph(of_size, facts, epoch
     assert found.model.edges == "pairwise"
 
 
-def test_fine_tuning_on_a_large_graph_asks_some_of_its_links(of_size):
+@pytest.mark.parametrize(("facts", "links"), [(301_000, 298_944), (1_200_000, 74_944)])
+def test_fine_tuning_on_a_large_graph_asks_fewer_of_its_links_the_longer_each_takes(of_size, facts, links):
     first = RunFolder.open(Path(UNIVERSAL)).config()
-    found = make_config(tables_of(choose_tuning(of_size(3, 300_064, nodes=400), Config(), first))).training
-    assert (found.epochs, found.batches_per_epoch * found.batch_size) == (1, 299_968)
+    found = make_config(tables_of(choose_tuning(of_size(3, facts, nodes=1000), Config(), first))).training
+    assert (found.epochs, found.batches_per_epoch * found.batch_size) == (1, links)
 
 
 @pytest.mark.parametrize(

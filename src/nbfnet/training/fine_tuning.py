@@ -18,7 +18,10 @@ from nbfnet.training.run_folder import UNIVERSAL, RunFolder
 SCRATCH = "scratch"  # instead of the name of a run to begin with: random parameters
 # A network for any graph that was trained further was at its best after two to five epochs of small graphs (umls,
 # kinships, wn18rr-v4), and after a third of an epoch of FB15k-237 as good as the paper's; on WN18RR one is too few.
-_TUNING_LINKS, _TUNING_EPOCHS, _MOST_TUNING_LINKS = 250_000, 5, 300_000
+_TUNING_LINKS, _TUNING_EPOCHS = 250_000, 5
+# A link takes a pass over most facts of the graph. So many in all take some hours of two cores, as an epoch of
+# FB15k-237 does; a graph of some million facts would take days without this limit.
+_MOST_PASSED, _FEWEST_TUNING_LINKS = 90_000_000_000, 20_000
 _TUNING_RATE_OF_ANY_GRAPH, _TUNING_RATE = 2e-3, 5e-4
 _SHARED_ANSWERS, _MANY_LINKS = 16, 60_000
 # A batch of four relations takes half to two thirds of the time where a graph has few. On wn18rr-v4, kinships and umls
@@ -93,11 +96,12 @@ def _tuning_epochs(dataset: Dataset, stated: Config, model: ModelConfig) -> list
     if epochs < _TUNING_EPOCHS:
         validations = _TUNING_EPOCHS // epochs
         chosen.append(Choice("training.validations_per_epoch", validations, "an epoch takes long"))
-    if facts > _MOST_TUNING_LINKS:
+    links = max(_FEWEST_TUNING_LINKS, _MOST_PASSED // max(1, facts))
+    if facts > links:
         is_stated = "batch_size" in stated.training.model_fields_set
         size = stated.training.batch_size if is_stated else batch_size(dataset, model).value
-        why = f"{_MOST_TUNING_LINKS:,} links teach most of what there is; --hours asks for more"
-        chosen.append(Choice("training.batches_per_epoch", max(1, _MOST_TUNING_LINKS // size), why))
+        why = f"{links:,} links take some hours, and teach most of what there is; --hours asks for more or less"
+        chosen.append(Choice("training.batches_per_epoch", max(1, links // size), why))
     return chosen
 
 
