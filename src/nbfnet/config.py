@@ -175,6 +175,8 @@ class Publication(_Frozen):
     """The label of the paper's table."""
     filtered_by: Literal["known", "facts"] = "known"
     """Which answers are not counted as wrong: all that are known, or only the facts of an inductive test graph."""
+    ties: Literal["realistic", "optimistic", "pessimistic"] = "realistic"
+    """How candidates with the answer's score count: half of them, none or all before it."""
     start: str | None = None
     """The run whose network a training begins with, such as universal; none begins with random parameters."""
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1, strict=False)] = (0,)

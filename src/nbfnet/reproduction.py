@@ -93,7 +93,7 @@ class Reproduction:
             team=team,
         )
         run.train(listener=listener, stop_after=stop_after, team=team)
-        result = run.evaluate(filtered_by=published.filtered_by, team=team).to_dict()
+        result = run.evaluate(filtered_by=published.filtered_by, ties=published.ties, team=team).to_dict()
         log, best = run.history, run.folder.manifest["metrics"]
         return {
             "seed": seed,
