@@ -213,8 +213,13 @@ def _table(results: list[dict[str, Any]]) -> str:
 
 def _protocols(results: list[dict[str, Any]]) -> str:
     """How the numbers of a table were measured, as the results state it."""
-    stated = {_protocol(seed, "hits@10_50" in result["paper"]) for result in results for seed in result["seeds"]}
-    return "".join(f"\nProtocol: {protocol}.\n" for protocol in sorted(stated))
+    used_by: dict[str, dict[str, None]] = {}
+    for result in results:
+        for seed in result["seeds"]:
+            used_by.setdefault(_protocol(seed, "hits@10_50" in result["paper"]), {})[result["experiment"]] = None
+    if len(used_by) == 1:
+        return f"\nProtocol: {next(iter(used_by))}.\n"
+    return "".join(f"\nProtocol of {', '.join(names)}: {protocol}.\n" for protocol, names in sorted(used_by.items()))
 
 
 def _protocol(seed: dict[str, Any], is_drawn: bool) -> str:
