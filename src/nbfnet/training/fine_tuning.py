@@ -19,8 +19,8 @@ SCRATCH = "scratch"  # instead of the name of a run to begin with: random parame
 # A network for any graph that was trained further was at its best after two to five epochs of small graphs (umls,
 # kinships, wn18rr-v4), and after a third of an epoch of FB15k-237 as good as the paper's; on WN18RR one is too few.
 _TUNING_LINKS, _TUNING_EPOCHS = 250_000, 5
-# A link takes a pass over most facts of the graph. So many in all take some hours of two cores, as an epoch of
-# FB15k-237 does; a graph of some million facts would take days without this limit.
+# A link takes a pass over most facts of the graph. So many in all are about an epoch of FB15k-237; a graph of some
+# million facts would take days without this limit.
 _MOST_PASSED, _FEWEST_TUNING_LINKS = 90_000_000_000, 20_000
 _TUNING_RATE_OF_ANY_GRAPH, _TUNING_RATE = 2e-3, 5e-4
 _SHARED_ANSWERS, _MANY_LINKS = 16, 60_000
@@ -100,7 +100,7 @@ def _tuning_epochs(dataset: Dataset, stated: Config, model: ModelConfig) -> list
     if facts > links:
         is_stated = "batch_size" in stated.training.model_fields_set
         size = stated.training.batch_size if is_stated else batch_size(dataset, model).value
-        why = f"{links:,} links take some hours, and teach most of what there is; --hours asks for more or less"
+        why = "as much work as an epoch of FB15k-237; --hours asks for more or less"
         chosen.append(Choice("training.batches_per_epoch", max(1, links // size), why))
     return chosen
 
